@@ -1,0 +1,56 @@
+# heatskin_module(NAME DEPS ... LIBS ...): the object library of src/heatskin/NAME and, from its *_test.cpp files, the
+# test program test_NAME. A module's test program links only the module and what it depends on, so one module can be
+# built and tested while another is being rewritten.
+
+add_library(heatskin_flags INTERFACE)
+target_compile_options(heatskin_flags INTERFACE
+  -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -ffp-contract=off
+  # GCC 12 reports overlapping copies inside std::string::operator+ that cannot happen (GCC bug 105651).
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  $<$<BOOL:${HEATSKIN_WERROR}>:-Werror>)
+if(HEATSKIN_SANITIZE)
+  target_compile_options(heatskin_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all
+                         -fno-omit-frame-pointer)
+  target_link_options(heatskin_flags INTERFACE -fsanitize=address,undefined)
+endif()
+
+function(heatskin_module name)
+  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/heatskin/${name}/*.cpp)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+
+  set(closure)
+  set(libs ${ARG_LIBS})
+  foreach(dep ${ARG_DEPS})
+    list(APPEND closure ${HEATSKIN_CLOSURE_${dep}})
+    list(APPEND libs ${HEATSKIN_LIBS_${dep}})
+  endforeach()
+
+  if(sources)
+    add_library(heatskin_${name} OBJECT ${sources})
+    target_include_directories(heatskin_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src
+                               PRIVATE ${NLOHMANN_JSON_INCLUDE})
+    target_link_libraries(heatskin_${name} PUBLIC Eigen3::Eigen ${libs} PRIVATE heatskin_flags)
+    list(APPEND closure heatskin_${name})
+  endif()
+  list(REMOVE_DUPLICATES closure)
+  list(REMOVE_DUPLICATES libs)
+  set(HEATSKIN_CLOSURE_${name} ${closure} PARENT_SCOPE)
+  set(HEATSKIN_LIBS_${name} ${libs} PARENT_SCOPE)
+  set(HEATSKIN_MODULES ${HEATSKIN_MODULES} ${name} PARENT_SCOPE)
+
+  if(HEATSKIN_TESTS AND tests)
+    add_executable(test_${name} ${tests})
+    foreach(object ${closure})
+      target_sources(test_${name} PRIVATE $<TARGET_OBJECTS:${object}>)
+    endforeach()
+    target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests
+                               ${NLOHMANN_JSON_INCLUDE})
+    target_link_libraries(test_${name} PRIVATE heatskin_flags Eigen3::Eigen ${libs} GTest::gtest_main)
+    target_compile_definitions(test_${name} PRIVATE HEATSKIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    gtest_discover_tests(test_${name} TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
+                         PROPERTIES TIMEOUT 600)
+  endif()
+endfunction()

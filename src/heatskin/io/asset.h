@@ -1,0 +1,106 @@
+#pragma once
+
+// What a file holds, as plain data and in one convention whatever the format was:
+// - texture coordinates as in glTF: (0, 0) is the upper left corner of the image, v points down;
+// - texture texels are 8-bit sRGB as stored; colour factors and vertex colours are linear (glTF's rule; the
+// OBJ
+//   and PLY readers convert);
+// - triangles are counter-clockwise seen from outside;
+// - positions are in double because an OBJ far from the origin would collapse in float.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "heatskin/base/result.h"
+#include "heatskin/base/vec.h"
+
+namespace heatskin {
+
+/// An 8-bit RGBA image, rows from top to bottom.
+struct Image {
+  std::string name;  ///< file name or glTF image name; for messages
+  int width = 0;
+  int height = 0;
+  int stored_channels = 4;         ///< 1 grey, 2 grey + alpha, 3 RGB, 4 RGBA, as in the file
+  int stored_bits = 8;             ///< bits per channel in the file (palette: bits per index)
+  std::string format;              ///< "png", "jpeg" or "webp"
+  std::vector<std::uint8_t> rgba;  // [height, width, 4]
+
+  const std::uint8_t* texel(int x, int y) const {
+    return rgba.data() +
+           4 * (static_cast<std::size_t>(y) * static_cast<std::size_t>(width) + static_cast<std::size_t>(x));
+  }
+};
+
+enum class Wrap : std::uint8_t { kRepeat, kClampToEdge, kMirroredRepeat };
+
+/// An image with its sampler's wrap modes.
+struct Texture {
+  int image = -1;  ///< index into Asset::images; -1: the image could not be used (a notice says why)
+  Wrap wrap_u = Wrap::kRepeat;
+  Wrap wrap_v = Wrap::kRepeat;
+};
+
+/// How a material refers to a texture. KHR_texture_transform: uv' = translate(offset) rotate(rotation)
+/// scale(scale) uv, with the rotation of the extension (counter-clockwise in a v-down system seen on the
+/// image).
+struct TextureUse {
+  int texture = -1;  ///< index into Asset::textures, -1: none
+  int uv_set = 0;    ///< TEXCOORD_n
+  Vec2f offset = {0, 0};
+  Vec2f scale = {1, 1};
+  float rotation = 0;  ///< radians
+};
+
+enum class AlphaMode : std::uint8_t { kOpaque, kMask, kBlend };
+
+struct Material {
+  std::string name;
+  Vec4f base_color_factor = {1, 1, 1, 1};  ///< linear RGBA
+  TextureUse base_color;
+  AlphaMode alpha_mode = AlphaMode::kOpaque;
+  float alpha_cutoff = 0.5f;
+  bool double_sided = false;
+};
+
+/// Triangles that share one material. Every non-empty attribute array has one entry per position.
+struct Primitive {
+  std::vector<Vec3> positions;              // [P]
+  std::vector<std::vector<Vec2f>> uv_sets;  // [sets][P]; an absent set in between is an empty vector
+  std::vector<Vec4f> colors;                // [P] or empty; linear RGBA
+  std::vector<std::uint32_t> triangles;     // [3 T], indices into positions
+  int material = -1;                        ///< index into Asset::materials, -1: default material (white)
+
+  std::size_t triangleCount() const { return triangles.size() / 3; }
+};
+
+struct Mesh {
+  std::string name;
+  std::vector<Primitive> primitives;
+};
+
+/// A mesh placed in the world. Readers flatten the node hierarchy; a mirroring transform is kept as it is,
+/// and whoever builds world triangles flips their order.
+struct Instance {
+  std::string name;
+  int mesh = -1;
+  Affine3 asset_from_mesh = Affine3::Identity();
+};
+
+/// A file's content. Indices inside were checked by the reader: they are valid or -1.
+struct Asset {
+  std::filesystem::path path;
+  std::string format;  ///< "glb", "gltf", "obj" or "ply"
+  std::vector<Image> images;
+  std::vector<Texture> textures;
+  std::vector<Material> materials;
+  std::vector<Mesh> meshes;
+  std::vector<Instance> instances;
+  std::vector<Notice> notices;          ///< what the reader skipped, replaced or doubted
+  std::vector<std::string> extensions;  ///< glTF extensions used by the file
+  std::size_t stored_vertices = 0;  ///< vertices as stored, over all triangle primitives (each counted once)
+};
+
+}  // namespace heatskin
