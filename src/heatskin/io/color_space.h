@@ -1,0 +1,34 @@
+#pragma once
+
+// sRGB transfer function (IEC 61966-2-1), scalar. Textures are stored in sRGB, factors and vertex colours of
+// an Asset are linear; products are formed in linear light.
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+
+namespace heatskin {
+
+/// Linear light from an sRGB display value; exact at 0 and 1. Values below 0 continue the linear piece.
+inline float linearFromSrgb(float srgb) {
+  constexpr float kKnee = 0.04045f;  // end of the linear piece, sRGB side
+  return srgb <= kKnee ? srgb / 12.92f : std::pow((srgb + 0.055f) / 1.055f, 2.4f);
+}
+
+/// sRGB display value from linear light; exact at 0 and 1. Values below 0 continue the linear piece.
+inline float srgbFromLinear(float linear) {
+  constexpr float kKnee = 0.0031308f;  // end of the linear piece, linear side
+  return linear <= kKnee ? 12.92f * linear : 1.055f * std::pow(linear, 1.0f / 2.4f) - 0.055f;
+}
+
+/// linearFromSrgb8[t] is the linear light of the 8-bit sRGB value t, rounded from double.
+inline const std::array<float, 256> linearFromSrgb8 = [] {
+  std::array<float, 256> table{};
+  for (std::size_t t = 0; t < table.size(); ++t) {
+    const double srgb = static_cast<double>(t) / 255.0;
+    table[t] = static_cast<float>(srgb <= 0.04045 ? srgb / 12.92 : std::pow((srgb + 0.055) / 1.055, 2.4));
+  }
+  return table;
+}();
+
+}  // namespace heatskin
