@@ -1,0 +1,75 @@
+#pragma once
+
+// Named float arrays from .safetensors and .npz files, as machine-learning tools write them. Nothing is
+// executed, nothing is trusted: every length is checked before it is used.
+//
+//   .safetensors  8 bytes little-endian header length, JSON header, raw little-endian data; F32, F16, BF16,
+//                 F64
+//   .npz          a zip archive (stored or deflated; no zip64, no encryption) of .npy files, versions 1 to 3,
+//                 C order, dtypes <f4, <f2, <f8
+// The format is told by the first bytes, not by the name.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "heatskin/base/result.h"
+
+namespace heatskin {
+
+struct Tensor {
+  std::vector<std::size_t> shape;
+  std::vector<float> values;  // row-major
+};
+
+/// A file's table of contents over its bytes; arrays are decoded when asked for.
+class TensorFile {
+ public:
+  /// Files above this are refused unread; the largest useful one (VGG16 with its classifier) has 0.55 GB.
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
+
+  /// Reads the file and its table of contents.
+  static Result<TensorFile> open(const std::filesystem::path& path);
+
+  /// The same from bytes; `name` is used in messages.
+  static Result<TensorFile> parse(std::vector<std::uint8_t> bytes, std::string name);
+
+  const std::string& name() const { return name_; }
+  bool contains(const std::string& tensor) const { return entries_.contains(tensor); }
+  std::vector<std::string> tensorNames() const;
+
+  /// The shape alone; for .npz this inflates the array's beginning only.
+  Result<std::vector<std::size_t>> shape(const std::string& tensor) const;
+
+  /// Decodes one array to float32.
+  Result<Tensor> read(const std::string& tensor) const;
+
+ private:
+  enum class Type { kF16, kBf16, kF32, kF64 };
+  struct Entry {
+    // safetensors: filled on opening. npz: `deflated` and the byte ranges only.
+    Type type = Type::kF32;
+    std::vector<std::size_t> shape;
+    std::size_t begin = 0;  // into bytes_
+    std::size_t stored_bytes = 0;
+    std::size_t inflated_bytes = 0;
+    std::uint32_t crc = 0;
+    bool deflated = false;
+  };
+
+  TensorFile() = default;
+  Error refuse(const std::string& cause) const;
+  Result<void> indexSafetensors();
+  Result<void> indexNpz();
+  Result<std::vector<std::uint8_t>> inflateEntry(const std::string& tensor, const Entry& entry) const;
+
+  std::string name_;
+  bool npz_ = false;
+  std::vector<std::uint8_t> bytes_;
+  std::map<std::string, Entry> entries_;
+};
+
+}  // namespace heatskin
