@@ -31,7 +31,7 @@ function(heatskin_module name)
   if(sources)
     add_library(heatskin_${name} OBJECT ${sources})
     target_include_directories(heatskin_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src
-                               PRIVATE ${NLOHMANN_JSON_INCLUDE})
+                               ${PROJECT_BINARY_DIR}/generated PRIVATE ${NLOHMANN_JSON_INCLUDE})
     target_link_libraries(heatskin_${name} PUBLIC Eigen3::Eigen ${libs} PRIVATE heatskin_flags)
     list(APPEND closure heatskin_${name})
   endif()

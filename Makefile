@@ -1,0 +1,60 @@
+# The commands of the project. `make` alone lists them.
+
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+BENCH ?=
+
+.NOTPARALLEL:
+.PHONY: help deps build demo test asan lint format bench install clean
+
+help:
+	@echo "heatskin: textures without UVs"
+	@echo
+	@echo "  make demo      build, then generate, render and report on the built-in pumpkin (demo-out/report.html)"
+	@echo "  make test      everything that must hold: build, all tests, sanitizers, format"
+	@echo
+	@echo "  make build     build/heatskin"
+	@echo "  make asan      all tests under AddressSanitizer and UBSan (build-asan/)"
+	@echo "  make lint      clang-format and clang-tidy"
+	@echo "  make format    apply clang-format"
+	@echo "  make bench     speed figures (BENCH=walk for one)"
+	@echo "  make install   into PREFIX ($(PREFIX))"
+	@echo "  make deps      install the Debian packages of packages.txt that are missing (the others do it too)"
+	@echo "  make clean     remove what was built"
+	@echo
+	@echo "  JOBS=N         parallel jobs ($(JOBS))"
+
+deps:
+	@scripts/install_packages.sh packages.txt
+
+build: deps
+	@scripts/build.sh release $(JOBS) heatskin_cli
+
+demo: build
+	@build/heatskin demo -o demo-out
+
+test: deps
+	@scripts/test.sh $(JOBS)
+
+asan: deps
+	@scripts/build.sh asan $(JOBS)
+	@scripts/run_ctest.sh build-asan asan -j $(JOBS) -LE slow_sanitized
+
+lint: build
+	@scripts/format.sh check
+	@scripts/lint.sh build $(JOBS)
+
+format: deps
+	@scripts/format.sh
+
+bench: build
+	@mkdir -p out
+	@for name in $(or $(BENCH),$$(build/heatskin bench --names)); do \
+	  build/heatskin bench $$name --json out/bench_$$name.json || exit 1; done
+
+install: deps
+	@scripts/build.sh release $(JOBS) heatskin heatskin_cli
+	@cmake --install build --prefix "$(PREFIX)"
+
+clean:
+	rm -rf build build-asan build-debug demo-out out
