@@ -1,0 +1,35 @@
+#pragma once
+
+// Area-uniform surface points (METHOD section 1). Point i of a stream is a pure function of (surface, seed,
+// stream, i).
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "heatskin/surface/surface.h"
+
+namespace heatskin {
+
+/// Draws faces with probability proportional to area. Build once, draw anywhere.
+class SurfaceSampler {
+ public:
+  explicit SurfaceSampler(const Surface& surface);
+
+  /// The point for three uniforms in [0, 1): `u` chooses the face, (v, w) the place inside.
+  SurfacePoint point(double u, double v, double w) const;
+
+  /// Points first .. first + out.size() - 1 of the stream, in parallel.
+  void sample(std::uint64_t seed, std::uint64_t stream, std::uint64_t first,
+              std::span<SurfacePoint> out) const;
+
+ private:
+  std::vector<double> cumulative_;    // [F] area of faces 0..f
+  std::vector<std::uint32_t> guide_;  // [G + 1] first face whose cumulative area reaches g / G of the total
+};
+
+/// `count` area-uniform points: SurfaceSampler for the common case.
+std::vector<SurfacePoint> sampleSurface(const Surface& surface, std::size_t count, std::uint64_t seed,
+                                        std::uint64_t stream = 0);
+
+}  // namespace heatskin
