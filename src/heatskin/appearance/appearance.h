@@ -79,7 +79,7 @@ class Appearance {
   Vec2 uvAt(const SurfacePoint& p) const;
   Vec4f linearTexel(const Look& look, const Vec2& uv, Filter filter) const;
 
-  std::vector<Image> images_;
+  std::span<const Image> images_;
   std::vector<Look> looks_;
   std::vector<std::uint32_t> face_look_;   // [F] index into looks_
   std::vector<std::array<Vec2f, 3>> uvs_;  // [F] or empty when no face is textured
