@@ -1,0 +1,56 @@
+#include "heatskin/base/parallel.h"
+
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace heatskin {
+namespace {
+
+TEST(Parallel, EveryItemOnceWithTheSameBlocksForAnyThreadCount) {
+  for (const int threads : {1, 2, 3, 8}) {
+    setThreadCount(threads);
+    EXPECT_EQ(threadCount(), threads);
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{999}, std::size_t{1000}}) {
+      std::vector<std::atomic<int>> seen(count);
+      std::atomic<bool> borders_right = true;
+      parallelBlocks(count, 100, [&](std::size_t block, std::size_t begin, std::size_t end) {
+        if (begin != block * 100 || end != std::min(count, begin + 100)) borders_right = false;
+        for (std::size_t i = begin; i < end; ++i)
+          ++seen[i];
+      });
+      EXPECT_TRUE(borders_right);
+      for (const auto& n : seen)
+        EXPECT_EQ(n, 1);
+    }
+  }
+  setThreadCount(0);
+  EXPECT_GE(threadCount(), 1);
+}
+
+TEST(Parallel, NestedLoopsFinish) {
+  setThreadCount(3);
+  std::atomic<int> sum = 0;
+  parallelFor(20, 1, [&](std::size_t, std::size_t) {
+    parallelFor(10, 3, [&](std::size_t begin, std::size_t end) { sum += static_cast<int>(end - begin); });
+  });
+  EXPECT_EQ(sum, 200);
+  setThreadCount(0);
+}
+
+TEST(Parallel, AnExceptionLeavesTheLoop) {
+  for (const int threads : {1, 4}) {
+    setThreadCount(threads);
+    EXPECT_THROW(parallelFor(100, 1,
+                             [](std::size_t begin, std::size_t) {
+                               if (begin == 37) throw std::runtime_error("planted");
+                             }),
+                 std::runtime_error);
+  }
+  setThreadCount(0);
+}
+
+}  // namespace
+}  // namespace heatskin
