@@ -1,0 +1,271 @@
+#include "heatskin/rendering/atlas.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "heatskin/base/parallel.h"
+#include "heatskin/rendering/raster_core.h"
+#include "heatskin/rendering/visibility.h"
+
+namespace heatskin {
+namespace {
+
+constexpr std::size_t kRowsPerBlock = 8;
+constexpr std::size_t kFacesPerBlock = 4096;
+
+/// Beyond, float texture coordinates have no fraction left at any atlas size.
+constexpr double kMaxUv = 1 << 23;
+
+enum class FaceKind : std::uint8_t { kDrawn, kExcluded, kNoUvs, kNoArea };
+
+/// A face in texel coordinates, not yet moved into the unit square, and the unit squares it touches.
+struct Chart {
+  std::array<Vec2, 3> uv;
+  int first_u = 0, last_u = 0, first_v = 0, last_v = 0;
+  bool cut = false;
+};
+
+void repeats(double low, double high, double middle, int& first, int& last, bool& cut) {
+  first = static_cast<int>(std::floor(low));
+  // A face that ends exactly at a border does not reach into the next square.
+  last = std::max(first, static_cast<int>(std::ceil(high)) - 1);
+  if (last - first < kMaxAtlasRepeats) return;
+  cut = true;
+  first = static_cast<int>(std::floor(middle)) - kMaxAtlasRepeats / 2;
+  last = first + kMaxAtlasRepeats - 1;
+}
+
+FaceKind chartOf(std::uint32_t face, const FaceUvs& uvs, const std::vector<std::uint8_t>& include,
+                 Chart& chart) {
+  if (!include.empty() && (face >= include.size() || include[face] == 0)) return FaceKind::kExcluded;
+  std::array<Vec2f, 3> corners;
+  if (!uvs(face, corners)) return FaceKind::kNoUvs;
+  for (std::size_t c = 0; c < 3; ++c) {
+    chart.uv[c] = corners[c].cast<double>();
+    // Written so that not-a-number fails too.
+    if (!(chart.uv[c].cwiseAbs().maxCoeff() <= kMaxUv) || !chart.uv[c].allFinite()) return FaceKind::kNoUvs;
+  }
+  if (cross2(chart.uv[1] - chart.uv[0], chart.uv[2] - chart.uv[0]) == 0) return FaceKind::kNoArea;
+  const Vec2 low = chart.uv[0].cwiseMin(chart.uv[1]).cwiseMin(chart.uv[2]);
+  const Vec2 high = chart.uv[0].cwiseMax(chart.uv[1]).cwiseMax(chart.uv[2]);
+  const Vec2 middle = (chart.uv[0] + chart.uv[1] + chart.uv[2]) / 3;
+  repeats(low.x(), high.x(), middle.x(), chart.first_u, chart.last_u, chart.cut);
+  repeats(low.y(), high.y(), middle.y(), chart.first_v, chart.last_v, chart.cut);
+  return FaceKind::kDrawn;
+}
+
+/// Snapped corners in the unit square (u, v). Moving happens on the grid, so that neighbouring faces agree to
+/// the bit wherever they are moved to.
+void snappedCorners(const Chart& chart, int u, int v, int width, int height, std::array<std::int64_t, 3>& x,
+                    std::array<std::int64_t, 3>& y) {
+  for (std::size_t c = 0; c < 3; ++c) {
+    x[c] = raster::snap(chart.uv[c].x() * width) - std::int64_t{u} * width * raster::kSubpixels;
+    y[c] = raster::snap(chart.uv[c].y() * height) - std::int64_t{v} * height * raster::kSubpixels;
+  }
+}
+
+bool insideGuardBand(const std::array<std::int64_t, 3>& x) {
+  constexpr auto kLow = static_cast<std::int64_t>(raster::kGuardLow) * raster::kSubpixels;
+  constexpr auto kHigh = static_cast<std::int64_t>(raster::kGuardHigh) * raster::kSubpixels;
+  return std::all_of(x.begin(), x.end(), [&](std::int64_t value) { return value >= kLow && value <= kHigh; });
+}
+
+/// Barycentric coordinates of a point, or of the nearest edge point if snapping let it fall outside.
+Vec3 barycentric2(const std::array<Vec2, 3>& corners, const Vec2& p, double* distance2) {
+  const double area = cross2(corners[1] - corners[0], corners[2] - corners[0]);
+  const double b1 = cross2(p - corners[0], corners[2] - corners[0]) / area;
+  const double b2 = cross2(corners[1] - corners[0], p - corners[0]) / area;
+  const double b0 = 1 - b1 - b2;
+  *distance2 = 0;
+  if (b0 >= 0 && b1 >= 0 && b2 >= 0) return {b0, b1, b2};
+  Vec3 result(1, 0, 0);
+  *distance2 = std::numeric_limits<double>::infinity();
+  for (std::size_t e = 0; e < 3; ++e) {
+    const std::size_t f = (e + 1) % 3;
+    const Vec2 way = corners[f] - corners[e];
+    const double length2 = way.squaredNorm();
+    const double s = length2 > 0 ? std::clamp((p - corners[e]).dot(way) / length2, 0.0, 1.0) : 0;
+    const double d2 = (corners[e] + s * way - p).squaredNorm();
+    if (d2 < *distance2) {
+      *distance2 = d2;
+      result = Vec3::Zero();
+      result[static_cast<Eigen::Index>(e)] = 1 - s;
+      result[static_cast<Eigen::Index>(f)] = s;
+    }
+  }
+  return result;
+}
+
+/// The winner at a texel, among the unit squares its face was drawn in: the first that holds the point, or
+/// the nearest one.
+Vec3 texelBarycentric(const Chart& chart, int x, int y, int width, int height) {
+  Vec3 best(1, 0, 0);
+  double best_distance2 = std::numeric_limits<double>::infinity();
+  for (int v = chart.first_v; v <= chart.last_v; ++v) {
+    for (int u = chart.first_u; u <= chart.last_u; ++u) {
+      const Vec2 p(u + (x + 0.5) / width, v + (y + 0.5) / height);
+      double distance2 = 0;
+      const Vec3 candidate = barycentric2(chart.uv, p, &distance2);
+      if (distance2 < best_distance2) {
+        best_distance2 = distance2;
+        best = candidate;
+      }
+      if (distance2 == 0) return best;
+    }
+  }
+  return best;
+}
+
+int materialOf(const Asset& asset, const FaceSource& source) {
+  if (source.instance >= asset.instances.size()) return -1;
+  const int mesh = asset.instances[source.instance].mesh;
+  if (mesh < 0 || static_cast<std::size_t>(mesh) >= asset.meshes.size()) return -1;
+  const auto& primitives = asset.meshes[static_cast<std::size_t>(mesh)].primitives;
+  return source.primitive < primitives.size() ? primitives[source.primitive].material : -1;
+}
+
+int imageOf(const Asset& asset, int material) {
+  if (material < 0 || static_cast<std::size_t>(material) >= asset.materials.size()) return -1;
+  const int texture = asset.materials[static_cast<std::size_t>(material)].base_color.texture;
+  if (texture < 0 || static_cast<std::size_t>(texture) >= asset.textures.size()) return -1;
+  return asset.textures[static_cast<std::size_t>(texture)].image;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> AtlasBuffer::mask() const {
+  std::vector<std::uint8_t> result(face.size());
+  for (std::size_t i = 0; i < face.size(); ++i)
+    result[i] = face[i] != kNone ? 255 : 0;
+  return result;
+}
+
+std::vector<std::size_t> AtlasBuffer::coveredTexels() const {
+  std::vector<std::size_t> texels;
+  for (std::size_t i = 0; i < face.size(); ++i) {
+    if (face[i] != kNone) texels.push_back(i);
+  }
+  return texels;
+}
+
+AtlasBuffer rasteriseAtlas(std::uint32_t face_count, const FaceUvs& uvs, const AtlasOptions& options) {
+  AtlasBuffer atlas;
+  const int width = options.width, height = options.height;
+  if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide) return atlas;
+  const std::size_t texels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+  atlas.width = width;
+  atlas.height = height;
+  atlas.face.assign(texels, kNone);
+  atlas.barycentric.assign(texels, Vec3::Zero());
+
+  std::vector<std::array<std::size_t, 4>> counts(blockCount(face_count, kFacesPerBlock));
+  parallelBlocks(face_count, kFacesPerBlock, [&](std::size_t block, std::size_t begin, std::size_t end) {
+    counts[block] = {0, 0, 0, 0};
+    for (std::size_t f = begin; f < end; ++f) {
+      Chart chart;
+      switch (chartOf(static_cast<std::uint32_t>(f), uvs, options.include, chart)) {
+        case FaceKind::kDrawn:
+          ++counts[block][0];
+          if (chart.cut) ++counts[block][3];
+          break;
+        case FaceKind::kNoUvs:
+          ++counts[block][1];
+          break;
+        case FaceKind::kNoArea:
+          ++counts[block][2];
+          break;
+        case FaceKind::kExcluded:
+          break;
+      }
+    }
+  });
+  for (const auto& count : counts) {
+    atlas.faces_drawn += count[0];
+    atlas.faces_without_uvs += count[1];
+    atlas.faces_without_area += count[2];
+    atlas.faces_cut += count[3];
+  }
+
+  // Every key is 0: the first face in index order keeps the texel.
+  std::vector<double> key(texels, -1.0);
+  std::vector<std::uint32_t> coverage(texels, 0);
+  raster::Target target;
+  target.width = width;
+  target.height = height;
+  target.face = atlas.face.data();
+  target.key = key.data();
+  target.coverage = coverage.data();
+  raster::drawFaces(
+      face_count,
+      [&](std::size_t begin, std::size_t end, raster::ItemSink& sink) {
+        for (std::size_t f = begin; f < end; ++f) {
+          Chart chart;
+          const auto face = static_cast<std::uint32_t>(f);
+          if (chartOf(face, uvs, options.include, chart) != FaceKind::kDrawn) continue;
+          for (int v = chart.first_v; v <= chart.last_v; ++v) {
+            for (int u = chart.first_u; u <= chart.last_u; ++u) {
+              std::array<std::int64_t, 3> x, y;
+              snappedCorners(chart, u, v, width, height, x, y);
+              if (insideGuardBand(x) && insideGuardBand(y)) {
+                sink.addSnapped(face, x, y, {});
+                continue;
+              }
+              std::array<Vec3, 3> corners;
+              for (std::size_t c = 0; c < 3; ++c) {
+                corners[c] = {static_cast<double>(x[c]) / static_cast<double>(raster::kSubpixels),
+                              static_cast<double>(y[c]) / static_cast<double>(raster::kSubpixels), 1};
+              }
+              sink.add(face, corners, 0.5, {});
+            }
+          }
+        }
+      },
+      target);
+
+  std::vector<std::array<std::size_t, 2>> sums(blockCount(static_cast<std::size_t>(height), kRowsPerBlock));
+  parallelBlocks(static_cast<std::size_t>(height), kRowsPerBlock,
+                 [&](std::size_t block, std::size_t begin, std::size_t end) {
+                   sums[block] = {0, 0};
+                   for (std::size_t y = begin; y < end; ++y) {
+                     for (std::size_t x = 0; x < static_cast<std::size_t>(width); ++x) {
+                       const std::size_t texel = y * static_cast<std::size_t>(width) + x;
+                       if (atlas.face[texel] == kNone) continue;
+                       ++sums[block][0];
+                       if (coverage[texel] > 1) ++sums[block][1];
+                       Chart chart;
+                       chartOf(atlas.face[texel], uvs, {}, chart);
+                       atlas.barycentric[texel] =
+                           texelBarycentric(chart, static_cast<int>(x), static_cast<int>(y), width, height);
+                     }
+                   }
+                 });
+  for (const auto& sum : sums) {
+    atlas.covered_texels += sum[0];
+    atlas.overlapped_texels += sum[1];
+  }
+  return atlas;
+}
+
+AtlasBuffer rasteriseAtlas(const Surface& surface, const Appearance& appearance,
+                           const AtlasOptions& options) {
+  return rasteriseAtlas(
+      surface.faceCount(),
+      [&](std::uint32_t face, std::array<Vec2f, 3>& uvs) { return appearance.faceUvs(face, uvs); }, options);
+}
+
+std::vector<std::uint8_t> facesOfMaterial(const Asset& asset, const Surface& surface, int material) {
+  std::vector<std::uint8_t> include(surface.faceCount());
+  for (std::size_t f = 0; f < include.size(); ++f)
+    include[f] = materialOf(asset, surface.sources()[f]) == material ? 1 : 0;
+  return include;
+}
+
+std::vector<std::uint8_t> facesOfImage(const Asset& asset, const Surface& surface, int image) {
+  std::vector<std::uint8_t> include(surface.faceCount());
+  for (std::size_t f = 0; f < include.size(); ++f)
+    include[f] = imageOf(asset, materialOf(asset, surface.sources()[f])) == image ? 1 : 0;
+  return include;
+}
+
+}  // namespace heatskin
