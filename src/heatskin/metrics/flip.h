@@ -21,7 +21,7 @@ namespace heatskin {
 double pixelsPerDegree(double distance_m, double monitor_width_m, double monitor_width_px);
 
 struct FlipOptions {
-  /// 0.7 m from a monitor 0.7 m wide with 3840 pixels: the authors' default. 0.5..1000.
+  /// 0.7 m from a monitor 0.7 m wide with 3840 pixels: the authors' default. 1..1000.
   double pixels_per_degree = 67.0206432765823;
   MaskOptions mask;
 };

@@ -41,7 +41,10 @@ struct ImagePair {
 Result<std::vector<std::uint8_t>> countedPixels(const ImageF& reference, const ImageF& test,
                                                 const MaskOptions& options);
 
-/// countedPixels, and the background filled in.
+/// Neighbourhood metrics work in bands of whole rows; a longer row would need unreasonable memory.
+inline constexpr int kMaxPictureSide = 1 << 16;
+
+/// countedPixels, and the background filled in. Refuses sides above kMaxPictureSide.
 Result<ImagePair> makeImagePair(const ImageF& reference, const ImageF& test, const MaskOptions& options);
 
 }  // namespace heatskin

@@ -45,8 +45,9 @@ Result<std::vector<double>> meshMeans(std::span<const std::vector<double>> runs)
 Result<double> meanOverMeshes(std::span<const std::vector<double>> runs);
 
 /// Exact one-sided sign test: the probability of at least `wins` wins in `wins + losses` fair coin tosses.
-/// Ties are left out by the caller. 1 when there is no toss.
-double signTest(std::uint64_t wins, std::uint64_t losses);
+/// Ties are left out by the caller. 1 when there is no toss. Exact up to 62 tosses, beyond that to a relative
+/// 1e-10 or so up to 10^5.
+double signTest(std::uint32_t wins, std::uint32_t losses);
 
 enum class Better { kHigher, kLower };
 

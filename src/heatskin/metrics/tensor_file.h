@@ -41,10 +41,7 @@ class TensorFile {
   bool contains(const std::string& tensor) const { return entries_.contains(tensor); }
   std::vector<std::string> tensorNames() const;
 
-  /// The shape alone; for .npz this inflates the array's beginning only.
-  Result<std::vector<std::size_t>> shape(const std::string& tensor) const;
-
-  /// Decodes one array to float32.
+  /// Decodes one array to float32; its values may be anything, also infinite or not-a-number.
   Result<Tensor> read(const std::string& tensor) const;
 
  private:
@@ -61,10 +58,12 @@ class TensorFile {
   };
 
   TensorFile() = default;
+  static std::vector<float> decode(const std::uint8_t* data, std::size_t bytes, Type type);
   Error refuse(const std::string& cause) const;
   Result<void> indexSafetensors();
   Result<void> indexNpz();
-  Result<std::vector<std::uint8_t>> inflateEntry(const std::string& tensor, const Entry& entry) const;
+  Result<std::vector<std::uint8_t>> unpack(const std::string& tensor, const Entry& entry) const;
+  Result<Tensor> readNpy(const std::string& tensor, const Entry& entry) const;
 
   std::string name_;
   bool npz_ = false;
