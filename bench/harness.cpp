@@ -1,0 +1,198 @@
+#include "bench/harness.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sched.h>
+#endif
+
+namespace heatskin::bench {
+namespace {
+
+std::vector<BenchInfo>& registry() {
+  static std::vector<BenchInfo>
+      benches;  // a function-local static exists before any registration asks for it
+  return benches;
+}
+
+double percentile(std::span<const double> sorted, double fraction) {
+  const double place = fraction * static_cast<double>(sorted.size() - 1);
+  const auto low = static_cast<std::size_t>(std::floor(place));
+  const std::size_t high = std::min(low + 1, sorted.size() - 1);
+  const double t = place - static_cast<double>(low);
+  return (1 - t) * sorted[low] + t * sorted[high];
+}
+
+std::string cpuName() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(info, line)) {
+    for (const char* key : {"model name", "Model", "Hardware"}) {
+      if (line.rfind(key, 0) != 0) continue;
+      const std::size_t colon = line.find(':');
+      if (colon != std::string::npos && colon + 2 < line.size()) return line.substr(colon + 2);
+    }
+  }
+  return "unknown";
+}
+
+std::string simdLevel() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) return "avx512";
+  if (__builtin_cpu_supports("avx2")) return "avx2";
+  if (__builtin_cpu_supports("sse4.2")) return "sse4.2";
+  return "sse2";
+#elif defined(__aarch64__)
+  return "neon";
+#else
+  return "scalar";
+#endif
+}
+
+int usableCores() {
+#ifdef __linux__
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
+#endif
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+
+Spread spreadOf(std::span<const double> values) {
+  if (values.empty()) return {};
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  return {percentile(sorted, 0.5), sorted.front(),          sorted.back(),
+          percentile(sorted, 0.1), percentile(sorted, 0.9), static_cast<int>(sorted.size())};
+}
+
+BenchRow measuredRow(std::string name, std::string unit, std::span<const double> values, std::string note) {
+  const Spread spread = spreadOf(values);
+  return {std::move(name), spread.median, std::move(unit), spread, std::move(note)};
+}
+
+BenchRow countedRow(std::string name, std::string unit, double value, std::string note) {
+  return {std::move(name), value, std::move(unit), {value, value, value, value, value, 1}, std::move(note)};
+}
+
+Machine describeMachine() {
+  Machine machine;
+  machine.cpu = cpuName();
+  machine.cores = usableCores();
+  machine.simd = simdLevel();
+#if defined(__clang__)
+  machine.compiler = fmt::format("clang {}.{}.{}", __clang_major__, __clang_minor__, __clang_patchlevel__);
+#elif defined(__GNUC__)
+  machine.compiler = fmt::format("gcc {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
+#endif
+#ifdef NDEBUG
+  machine.build = "release";
+#else
+  machine.build = "debug";
+#endif
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
+  if (pages > 0 && page > 0) machine.memory_gb = static_cast<double>(pages) * static_cast<double>(page) / 1e9;
+  return machine;
+}
+
+nlohmann::json toJson(const BenchReport& report) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const BenchRow& row : report.rows) {
+    rows.push_back({{"name", row.name},
+                    {"value", row.value},
+                    {"unit", row.unit},
+                    {"median", row.spread.median},
+                    {"min", row.spread.min},
+                    {"max", row.spread.max},
+                    {"p10", row.spread.p10},
+                    {"p90", row.spread.p90},
+                    {"repeats", row.spread.repeats},
+                    {"note", row.note}});
+  }
+  const Machine& machine = report.machine;
+  return {{"name", report.name},
+          {"subject", report.subject},
+          {"rows", std::move(rows)},
+          {"machine",
+           {{"cpu", machine.cpu},
+            {"cores", machine.cores},
+            {"simd", machine.simd},
+            {"compiler", machine.compiler},
+            {"build", machine.build},
+            {"memory_gb", machine.memory_gb}}}};
+}
+
+std::vector<std::vector<double>> measureTogether(std::span<const std::function<void()>> subjects, int repeats,
+                                                 Progress* progress) {
+  std::vector<std::vector<double>> seconds(subjects.size());
+  const int rounds = std::max(1, repeats);
+  if (progress != nullptr) progress->begin("measuring", static_cast<std::size_t>(rounds) + 1);
+  for (int round = 0; round <= rounds; ++round) {
+    for (std::size_t s = 0; s < subjects.size(); ++s) {
+      const double time = secondsOf(subjects[s]);
+      if (round > 0) seconds[s].push_back(time);
+    }
+    if (progress != nullptr) progress->update(static_cast<std::size_t>(round) + 1, "");
+  }
+  if (progress != nullptr) progress->end();
+  return seconds;
+}
+
+std::filesystem::path assetsFolder() {
+  namespace fs = std::filesystem;
+  std::vector<fs::path> candidates;
+  if (const char* folder = std::getenv("HEATSKIN_ASSETS"); folder != nullptr && *folder != '\0') {
+    candidates.emplace_back(folder);
+  }
+  std::error_code error;
+  candidates.push_back(fs::path("..") / "shared" / "assets");
+  if (const fs::path program = fs::read_symlink("/proc/self/exe", error); !error) {
+    candidates.push_back(program.parent_path() / ".." / ".." / "shared" / "assets");
+  }
+  for (const fs::path& candidate : candidates) {
+    if (fs::is_directory(candidate, error)) return fs::weakly_canonical(candidate, error);
+  }
+  return {};
+}
+
+std::size_t peakResidentBytes() {
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;  // kibibytes on Linux
+}
+
+std::span<const BenchInfo> benches() {
+  static const bool sorted = [] {
+    std::sort(registry().begin(), registry().end(),
+              [](const BenchInfo& a, const BenchInfo& b) { return a.name < b.name; });
+    return true;
+  }();
+  static_cast<void>(sorted);
+  return registry();
+}
+
+Result<BenchReport> runBench(const std::string& name, const BenchOptions& options) {
+  std::string known;
+  for (const BenchInfo& info : benches()) {
+    if (info.name == name) return info.function(options);
+    known += (known.empty() ? "" : ", ") + info.name;
+  }
+  return usageError(fmt::format("there is no bench '{}'; choose one of: {}", name, known));
+}
+
+RegisterBench::RegisterBench(std::string name, std::string summary, BenchFunction function) {
+  registry().push_back({std::move(name), std::move(summary), function});
+}
+
+}  // namespace heatskin::bench
