@@ -6,6 +6,8 @@
 #include <cstring>
 #include <system_error>
 
+#include "heatskin/base/files.h"
+
 namespace heatskin {
 namespace {
 
@@ -173,6 +175,19 @@ Result<std::filesystem::path> resolveReference(const std::filesystem::path& asse
   if (folder_end != folder.end()) return refuse(leaves);
   if (file_at == file.end()) return refuse("is the asset's folder, not a file");
   return file;
+}
+
+Result<std::vector<std::uint8_t>> readReference(const std::filesystem::path& asset_folder,
+                                                std::string_view reference) {
+  Result<std::filesystem::path> path = resolveReference(asset_folder, reference);
+  if (!path) return path.error();
+  Result<std::vector<std::uint8_t>> bytes = readFile(*path);
+  if (bytes) return bytes;
+  Error error = bytes.error();
+  if (const std::string shown = displayPath(*path); error.message.starts_with(shown)) {
+    error.message.replace(0, shown.size(), quoteForMessage(reference));
+  }
+  return error;
 }
 
 Result<std::string> percentDecode(std::string_view uri) {

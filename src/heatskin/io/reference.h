@@ -22,6 +22,11 @@ namespace heatskin {
 Result<std::filesystem::path> resolveReference(const std::filesystem::path& asset_folder,
                                                std::string_view reference);
 
+/// The bytes of the file that `reference` stands for. The rules are those of resolveReference, and messages
+/// also name the file as the asset does, not by its place on this machine.
+Result<std::vector<std::uint8_t>> readReference(const std::filesystem::path& asset_folder,
+                                                std::string_view reference);
+
 /// `text` in single quotes for a one-line message: control characters and broken UTF-8 become '?', long texts
 /// are cut.
 std::string quoteForMessage(std::string_view text);

@@ -1,0 +1,283 @@
+#include "heatskin/io/gltf_material.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "heatskin/io/image.h"
+#include "heatskin/io/reference.h"
+
+namespace heatskin::gltf {
+namespace {
+
+/// More sets than this no primitive keeps (see MeshReader).
+constexpr std::size_t kMaxTexcoordSet = 63;
+
+float toFloat(double value) {
+  constexpr double kMax = std::numeric_limits<float>::max();
+  return static_cast<float>(std::clamp(value, -kMax, kMax));
+}
+
+class MaterialReader {
+ public:
+  MaterialReader(const Document& document, Buffers& buffers, const LoadOptions& options, NoticeList& notices,
+                 Asset& asset)
+      : document_(document), buffers_(buffers), options_(options), notices_(notices), asset_(asset) {}
+
+  Result<Material> readMaterial(std::size_t index);
+
+ private:
+  Result<TextureUse> readTextureUse(const Json& json, const std::string& where);
+  Result<int> textureIndex(std::size_t gltf_texture);
+  Result<int> imageIndex(std::size_t gltf_image);
+  Result<std::vector<std::uint8_t>> externalBytes(const std::string& uri, const std::string& where,
+                                                  bool& missing);
+  Result<Wrap> wrap(Fields& fields, const char* key);
+
+  const Document& document_;
+  Buffers& buffers_;
+  const LoadOptions& options_;
+  NoticeList& notices_;
+  Asset& asset_;
+  std::map<std::size_t, int> texture_map_;  ///< glTF texture -> Asset::textures
+  std::map<std::size_t, int> image_map_;    ///< glTF image -> Asset::images, -1: missing
+  std::size_t pixels_ = 0;
+};
+
+Vec4f readFactor(Fields& fields, const char* key, NoticeList& notices) {
+  std::array<double, 4> factor = {1, 1, 1, 1};
+  fields.numbers(key, factor);
+  Vec4f result;
+  for (int i = 0; i < 4; ++i) {
+    const double value = factor[static_cast<std::size_t>(i)];
+    const double clamped = std::clamp(value, 0.0, 1.0);
+    if (value != clamped) {
+      notices.add("factor_clamped", fields.where() + ": " + key + " is outside 0..1 and was clamped");
+    }
+    result[i] = static_cast<float>(clamped);
+  }
+  return result;
+}
+
+Result<Material> MaterialReader::readMaterial(std::size_t index) {
+  Fields fields(document_.list("materials")[index], "material " + std::to_string(index));
+  Material material;
+  material.name = fields.text("name");
+  material.alpha_cutoff = toFloat(fields.number("alphaCutoff", 0.5));
+  material.double_sided = fields.boolean("doubleSided", false);
+  const std::string alpha_mode = fields.has("alphaMode") ? fields.text("alphaMode") : "OPAQUE";
+  if (alpha_mode == "MASK") {
+    material.alpha_mode = AlphaMode::kMask;
+  } else if (alpha_mode == "BLEND") {
+    material.alpha_mode = AlphaMode::kBlend;
+  } else if (alpha_mode != "OPAQUE") {
+    notices_.add("alpha_mode",
+                 fields.where() + ": unknown alphaMode " + quoteForMessage(alpha_mode) + ", read as OPAQUE");
+  }
+
+  const Json* texture = nullptr;
+  const Json* pbr = fields.object("pbrMetallicRoughness");
+  const Json* glossiness = fields.extension("KHR_materials_pbrSpecularGlossiness");
+  if (!fields.ok()) return fields.error();
+  const bool has_base =
+      pbr != nullptr && (pbr->contains("baseColorFactor") || pbr->contains("baseColorTexture"));
+  const bool use_diffuse = glossiness != nullptr && !has_base;
+  if (use_diffuse || pbr != nullptr) {
+    Fields color(use_diffuse ? *glossiness : *pbr, fields.where());
+    material.base_color_factor =
+        readFactor(color, use_diffuse ? "diffuseFactor" : "baseColorFactor", notices_);
+    texture = color.object(use_diffuse ? "diffuseTexture" : "baseColorTexture");
+    if (!color.ok()) return color.error();
+  }
+  if (use_diffuse) {
+    notices_.add(
+        "specular_glossiness",
+        fields.where() + ": the diffuse colour of KHR_materials_pbrSpecularGlossiness is the base colour",
+        false);
+  }
+  if (texture != nullptr) {
+    Result<TextureUse> use = readTextureUse(*texture, fields.where());
+    if (!use) return use.error();
+    material.base_color = *use;
+  }
+  return material;
+}
+
+Result<TextureUse> MaterialReader::readTextureUse(const Json& json, const std::string& where) {
+  Fields fields(json, where);
+  const auto gltf_texture = fields.index("index", document_.list("textures").size(), "texture");
+  std::size_t uv_set = fields.size("texCoord", 0);
+  const Json* transform = fields.extension("KHR_texture_transform");
+  if (!fields.ok()) return fields.error();
+  if (!gltf_texture) return inputError(where + ": the base colour texture has no index");
+  TextureUse use;
+  if (transform != nullptr) {
+    Fields t(*transform, where + ", KHR_texture_transform");
+    std::array<double, 2> offset = {0, 0}, scale = {1, 1};
+    t.numbers("offset", offset);
+    t.numbers("scale", scale);
+    use.rotation = toFloat(t.number("rotation", 0));
+    use.offset = {toFloat(offset[0]), toFloat(offset[1])};
+    use.scale = {toFloat(scale[0]), toFloat(scale[1])};
+    uv_set = t.size("texCoord", uv_set);
+    if (!t.ok()) return t.error();
+  }
+  if (uv_set > kMaxTexcoordSet) {
+    return inputError(where + ": TEXCOORD_" + std::to_string(uv_set) + " cannot be used, the last set is " +
+                      std::to_string(kMaxTexcoordSet));
+  }
+  use.uv_set = static_cast<int>(uv_set);
+  Result<int> texture = textureIndex(*gltf_texture);
+  if (!texture) return texture.error();
+  use.texture = *texture;
+  return use;
+}
+
+Result<Wrap> MaterialReader::wrap(Fields& fields, const char* key) {
+  constexpr std::size_t kGlRepeat = 10497, kGlClampToEdge = 33071, kGlMirroredRepeat = 33648;
+  const std::size_t code = fields.size(key, kGlRepeat);
+  if (!fields.ok()) return fields.error();
+  if (code == kGlClampToEdge) return Wrap::kClampToEdge;
+  if (code == kGlMirroredRepeat) return Wrap::kMirroredRepeat;
+  if (code != kGlRepeat) {
+    notices_.add("wrap_mode", fields.where() + ": unknown " + key + " " + std::to_string(code) +
+                                  ", the texture is repeated");
+  }
+  return Wrap::kRepeat;
+}
+
+Result<int> MaterialReader::textureIndex(std::size_t gltf_texture) {
+  if (const auto it = texture_map_.find(gltf_texture); it != texture_map_.end()) return it->second;
+  Fields fields(document_.list("textures")[gltf_texture], "texture " + std::to_string(gltf_texture));
+  const std::size_t images = document_.list("images").size();
+  const Json::array_t& samplers = document_.list("samplers");
+  auto source = fields.index("source", images, "image");
+  const auto sampler = fields.index("sampler", samplers.size(), "sampler");
+  const Json* webp = fields.extension("EXT_texture_webp");
+  const Json* basis = fields.extension("KHR_texture_basisu");
+  if (!fields.ok()) return fields.error();
+  if (webp != nullptr) {
+    Fields webp_fields(*webp, fields.where() + ", EXT_texture_webp");
+    const auto webp_source = webp_fields.index("source", images, "image");
+    if (!webp_fields.ok()) return webp_fields.error();
+    if (webp_source) source = webp_source;
+  }
+
+  Texture texture;
+  if (sampler) {
+    Fields sampler_fields(samplers[*sampler], "sampler " + std::to_string(*sampler));
+    Result<Wrap> u = wrap(sampler_fields, "wrapS");
+    if (!u) return u.error();
+    Result<Wrap> v = wrap(sampler_fields, "wrapT");
+    if (!v) return v.error();
+    texture.wrap_u = *u;
+    texture.wrap_v = *v;
+  }
+  if (!source) {
+    notices_.add("texture_without_image",
+                 fields.where() + (basis != nullptr ? ": KHR_texture_basisu is not supported and there is no "
+                                                      "other image, so its materials are untextured"
+                                                    : ": has no image, so its materials are untextured"));
+  } else if (options_.load_images) {
+    Result<int> image = imageIndex(*source);
+    if (!image) return image.error();
+    texture.image = *image;
+  }
+  asset_.textures.push_back(texture);
+  const int index = static_cast<int>(asset_.textures.size()) - 1;
+  texture_map_.emplace(gltf_texture, index);
+  return index;
+}
+
+Result<std::vector<std::uint8_t>> MaterialReader::externalBytes(const std::string& uri,
+                                                                const std::string& where, bool& missing) {
+  const auto at = [&](const Error& error) { return Error{error.kind, where + ": " + error.message}; };
+  if (isDataUri(uri)) {
+    Result<std::vector<std::uint8_t>> data = decodeDataUri(uri);
+    if (!data) return at(data.error());
+    return data;
+  }
+  Result<std::string> name = percentDecode(uri);
+  if (!name) return at(name.error());
+  Result<std::filesystem::path> path = resolveReference(buffers_.folder(), *name);
+  if (!path) return at(path.error());
+  std::error_code ignored;
+  if (!std::filesystem::exists(*path, ignored)) {
+    missing = true;
+    return std::vector<std::uint8_t>{};
+  }
+  Result<std::vector<std::uint8_t>> data = readReference(buffers_.folder(), *name);
+  if (!data) return at(data.error());
+  return data;
+}
+
+Result<int> MaterialReader::imageIndex(std::size_t gltf_image) {
+  if (const auto it = image_map_.find(gltf_image); it != image_map_.end()) return it->second;
+  Fields fields(document_.list("images")[gltf_image], "image " + std::to_string(gltf_image));
+  const std::string uri = fields.text("uri");
+  const std::string name = fields.text("name");
+  const auto view = fields.index("bufferView", document_.list("bufferViews").size(), "bufferView");
+  if (!fields.ok()) return fields.error();
+  std::string where = fields.where();
+  if (!uri.empty() && !isDataUri(uri)) {
+    const Result<std::string> decoded = percentDecode(uri);
+    where += " (" + quoteForMessage(decoded ? *decoded : uri) + ")";
+  } else if (!name.empty()) {
+    where += " (" + quoteForMessage(name) + ")";
+  }
+
+  std::vector<std::uint8_t> owned;
+  std::span<const std::uint8_t> bytes;
+  if (view) {
+    Result<BufferViewData> data = buffers_.view(*view);
+    if (!data) return data.error();
+    bytes = data->bytes;
+  } else if (fields.has("uri")) {
+    bool missing = false;
+    Result<std::vector<std::uint8_t>> data = externalBytes(uri, fields.where(), missing);
+    if (!data) return data.error();
+    if (missing) {
+      notices_.add("missing_image", where + ": the file does not exist, its materials are untextured");
+      return image_map_.emplace(gltf_image, -1).first->second;
+    }
+    owned = std::move(*data);
+    bytes = owned;
+  } else {
+    return inputError(where + ": has neither a uri nor a bufferView");
+  }
+
+  const std::size_t room = options_.max_total_pixels - std::min(pixels_, options_.max_total_pixels);
+  Result<Image> image = decodeImage(bytes, where, std::min(options_.max_image_pixels, room));
+  if (!image) return image.error();
+  pixels_ += static_cast<std::size_t>(image->width) * static_cast<std::size_t>(image->height);
+  // People know the file or the name, not the number.
+  if (!uri.empty() && !isDataUri(uri)) {
+    const Result<std::string> decoded = percentDecode(uri);
+    image->name = decoded ? *decoded : uri;
+  } else if (!name.empty()) {
+    image->name = name;
+  }
+  asset_.images.push_back(std::move(*image));
+  return image_map_.emplace(gltf_image, static_cast<int>(asset_.images.size()) - 1).first->second;
+}
+
+}  // namespace
+
+Result<void> readMaterials(const Document& document, Buffers& buffers, const LoadOptions& options,
+                           NoticeList& notices, Asset& asset) {
+  MaterialReader reader(document, buffers, options, notices, asset);
+  for (std::size_t i = 0; i < document.list("materials").size(); ++i) {
+    Result<Material> material = reader.readMaterial(i);
+    if (!material) return material.error();
+    asset.materials.push_back(std::move(*material));
+  }
+  return {};
+}
+
+}  // namespace heatskin::gltf
