@@ -1,0 +1,47 @@
+#pragma once
+
+// MTL, the material file of OBJ: what of it has to do with base colour.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heatskin/base/result.h"
+#include "heatskin/base/vec.h"
+#include "heatskin/io/asset.h"
+#include "heatskin/io/texture_file.h"
+
+namespace heatskin {
+
+/// A map_Kd statement. Texture coordinates, v up, become scale * uv + offset.
+struct MtlTexture {
+  std::string file;  ///< as written
+  Vec2 scale = {1, 1};
+  Vec2 offset = {0, 0};
+  bool clamp = false;
+};
+
+/// A newmtl block.
+struct MtlMaterial {
+  std::string name;
+  std::optional<Vec3f> diffuse;  ///< Kd, a display (sRGB) colour in [0, 1]
+  float dissolve = 1;            ///< d, or 1 - Tr
+  std::optional<MtlTexture> diffuse_map;
+};
+
+struct MtlFile {
+  std::vector<MtlMaterial> materials;
+  std::vector<Notice> notices;
+};
+
+/// Reads what there is; lines that make no sense are left out with a notice. `name` is the file's name in
+/// messages. Of two blocks with one name the first counts.
+MtlFile parseMtl(std::span<const std::uint8_t> bytes, const std::string& name);
+
+/// The material in the conventions of an Asset: linear factor, v down. Loads its texture through `textures`.
+Result<Material> materialFromMtl(const MtlMaterial& mtl, TextureFiles& textures,
+                                 std::vector<Notice>& notices);
+
+}  // namespace heatskin

@@ -1,0 +1,106 @@
+#include "heatskin/io/texture_file.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "heatskin/base/files.h"
+#include "heatskin/io/image.h"
+#include "heatskin/io/image_codecs.h"
+#include "heatskin/io/reference.h"
+
+namespace heatskin {
+namespace {
+
+/// Compressed images beyond this are not textures.
+constexpr std::size_t kMaxImageFileBytes = std::size_t{512} << 20;
+
+/// Unusable textures that are named one by one.
+constexpr std::size_t kMaxListed = 20;
+
+}  // namespace
+
+std::string portableFileName(std::string_view name, bool* changed) {
+  if (name.size() >= 2 && name.front() == '"' && name.back() == '"') name = name.substr(1, name.size() - 2);
+  std::string portable(name);
+  std::replace(portable.begin(), portable.end(), '\\', '/');
+  if (changed != nullptr) *changed = portable != name;
+  return portable;
+}
+
+Result<int> TextureFiles::use(std::string_view name, Wrap wrap) {
+  if (!options_.load_images) return -1;
+  bool backslashes = false;
+  const std::string portable = portableFileName(name, &backslashes);
+  auto known = images_.find(portable);
+  if (known == images_.end()) {
+    if (backslashes) {
+      asset_.notices.push_back({"backslash_path", "texture " + quoteForMessage(name) +
+                                                      " is written with backslashes, read as '/'"});
+    }
+    const Result<int> image = loadImage(portable);
+    if (!image) return image.error();
+    known = images_.emplace(portable, *image).first;
+  }
+  if (known->second < 0) return -1;
+  const auto [entry, added] =
+      textures_.try_emplace({known->second, wrap}, static_cast<int>(asset_.textures.size()));
+  if (added) asset_.textures.push_back({known->second, wrap, wrap});
+  return entry->second;
+}
+
+Result<int> TextureFiles::loadImage(const std::string& name) {
+  const auto warn = [&](const char* code, const std::string& message) {
+    if (++unusable_ <= kMaxListed) {
+      asset_.notices.push_back({code, "texture " + message + ": loaded without it"});
+    } else if (unusable_ == kMaxListed + 1) {
+      asset_.notices.push_back(
+          {"more_textures", "more textures than these cannot be used: loaded without them"});
+    }
+    return -1;
+  };
+  const std::filesystem::path folder = asset_.path.parent_path();
+  std::string trouble;
+  std::filesystem::path file;
+  if (Result<std::filesystem::path> resolved = resolveReference(folder, name); resolved) {
+    file = std::move(*resolved);
+    std::error_code ignored;
+    if (!std::filesystem::exists(file, ignored)) trouble = quoteForMessage(name) + ": no such file";
+  } else {
+    trouble = resolved.error().message;
+  }
+  if (!trouble.empty()) {
+    // Absolute paths of the machine the file was made on are common, and the image often lies beside the
+    // asset.
+    const std::string base = name.substr(name.find_last_of("/") + 1);
+    std::error_code ignored;
+    Result<std::filesystem::path> beside = resolveReference(folder, base);
+    if (base.empty() || base == name || !beside || !std::filesystem::is_regular_file(*beside, ignored)) {
+      return warn("missing_texture", trouble);
+    }
+    asset_.notices.push_back({"texture_elsewhere", "texture " + trouble + "; used " + quoteForMessage(base) +
+                                                       " beside the asset"});
+    file = std::move(*beside);
+  }
+
+  Result<std::vector<std::uint8_t>> bytes = readFile(file, kMaxImageFileBytes);
+  if (!bytes) return warn("unreadable_texture", bytes.error().message);
+  if (!bytes->empty() && !codecs::isPng(*bytes) && !codecs::isJpeg(*bytes) && !codecs::isWebp(*bytes)) {
+    return warn("unsupported_texture", quoteForMessage(name) + " is not a PNG, JPEG or WebP image");
+  }
+  Result<Image> image = decodeImage(*bytes, repairUtf8(name), options_.max_image_pixels);
+  if (!image) {
+    return Error{image.error().kind, displayPath(asset_.path) + ": texture " + image.error().message};
+  }
+  total_pixels_ += static_cast<std::size_t>(image->width) * static_cast<std::size_t>(image->height);
+  if (total_pixels_ > options_.max_total_pixels) {
+    return inputError(displayPath(asset_.path) + ": the textures have more than " +
+                      std::to_string(options_.max_total_pixels) + " pixels together; reduce their size");
+  }
+  asset_.images.push_back(std::move(*image));
+  return static_cast<int>(asset_.images.size()) - 1;
+}
+
+}  // namespace heatskin
