@@ -117,21 +117,6 @@ Vec3 texelBarycentric(const Chart& chart, int x, int y, int width, int height) {
   return best;
 }
 
-int materialOf(const Asset& asset, const FaceSource& source) {
-  if (source.instance >= asset.instances.size()) return -1;
-  const int mesh = asset.instances[source.instance].mesh;
-  if (mesh < 0 || static_cast<std::size_t>(mesh) >= asset.meshes.size()) return -1;
-  const auto& primitives = asset.meshes[static_cast<std::size_t>(mesh)].primitives;
-  return source.primitive < primitives.size() ? primitives[source.primitive].material : -1;
-}
-
-int imageOf(const Asset& asset, int material) {
-  if (material < 0 || static_cast<std::size_t>(material) >= asset.materials.size()) return -1;
-  const int texture = asset.materials[static_cast<std::size_t>(material)].base_color.texture;
-  if (texture < 0 || static_cast<std::size_t>(texture) >= asset.textures.size()) return -1;
-  return asset.textures[static_cast<std::size_t>(texture)].image;
-}
-
 }  // namespace
 
 std::vector<std::uint8_t> AtlasBuffer::mask() const {
@@ -196,6 +181,7 @@ AtlasBuffer rasteriseAtlas(std::uint32_t face_count, const FaceUvs& uvs, const A
   target.face = atlas.face.data();
   target.key = key.data();
   target.coverage = coverage.data();
+  target.enough_coverage = 2;  // more is only counted as overlap
   raster::drawFaces(
       face_count,
       [&](std::size_t begin, std::size_t end, raster::ItemSink& sink) {
@@ -208,7 +194,7 @@ AtlasBuffer rasteriseAtlas(std::uint32_t face_count, const FaceUvs& uvs, const A
               std::array<std::int64_t, 3> x, y;
               snappedCorners(chart, u, v, width, height, x, y);
               if (insideGuardBand(x) && insideGuardBand(y)) {
-                sink.addSnapped(face, x, y, {});
+                sink.addSnapped(face, x, y);
                 continue;
               }
               std::array<Vec3, 3> corners;
@@ -216,7 +202,7 @@ AtlasBuffer rasteriseAtlas(std::uint32_t face_count, const FaceUvs& uvs, const A
                 corners[c] = {static_cast<double>(x[c]) / static_cast<double>(raster::kSubpixels),
                               static_cast<double>(y[c]) / static_cast<double>(raster::kSubpixels), 1};
               }
-              sink.add(face, corners, 0.5, {});
+              sink.add(face, corners, 0.5);
             }
           }
         }
@@ -254,17 +240,18 @@ AtlasBuffer rasteriseAtlas(const Surface& surface, const Appearance& appearance,
       [&](std::uint32_t face, std::array<Vec2f, 3>& uvs) { return appearance.faceUvs(face, uvs); }, options);
 }
 
-std::vector<std::uint8_t> facesOfMaterial(const Asset& asset, const Surface& surface, int material) {
+std::vector<std::uint8_t> facesOfMaterial(const Surface& surface, const Appearance& appearance,
+                                          int material) {
   std::vector<std::uint8_t> include(surface.faceCount());
-  for (std::size_t f = 0; f < include.size(); ++f)
-    include[f] = materialOf(asset, surface.sources()[f]) == material ? 1 : 0;
+  for (std::uint32_t f = 0; f < surface.faceCount(); ++f)
+    include[f] = appearance.faceMaterial(f) == material ? 1 : 0;
   return include;
 }
 
-std::vector<std::uint8_t> facesOfImage(const Asset& asset, const Surface& surface, int image) {
+std::vector<std::uint8_t> facesOfImage(const Surface& surface, const Appearance& appearance, int image) {
   std::vector<std::uint8_t> include(surface.faceCount());
-  for (std::size_t f = 0; f < include.size(); ++f)
-    include[f] = imageOf(asset, materialOf(asset, surface.sources()[f])) == image ? 1 : 0;
+  for (std::uint32_t f = 0; f < surface.faceCount(); ++f)
+    include[f] = appearance.faceImage(f) == image ? 1 : 0;
   return include;
 }
 

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "heatskin/appearance/appearance.h"
-#include "heatskin/io/asset.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin {
@@ -49,17 +48,19 @@ inline constexpr int kMaxAtlasRepeats = 8;
 using FaceUvs = std::function<bool(std::uint32_t face, std::array<Vec2f, 3>& uvs)>;
 
 /// Draws all faces into the unit square. A face outside of it is moved in by whole units; a face that
-/// crosses its border is drawn in every unit square it touches, wrapped. Sizes outside 1 .. kMaxImageSide
+/// crosses its border is drawn in every unit square it touches, wrapped (whatever the sampler's wrap mode:
+/// the atlas only chooses points, their colours follow the sampler). Sizes outside 1 .. kMaxImageSide
 /// give an empty result.
 AtlasBuffer rasteriseAtlas(std::uint32_t face_count, const FaceUvs& uvs, const AtlasOptions& options = {});
 
 AtlasBuffer rasteriseAtlas(const Surface& surface, const Appearance& appearance,
                            const AtlasOptions& options = {});
 
-/// AtlasOptions::include for the faces of one material (-1: the default material).
-std::vector<std::uint8_t> facesOfMaterial(const Asset& asset, const Surface& surface, int material);
+/// AtlasOptions::include for the faces of one material (index into Asset::materials; -1: the default
+/// material).
+std::vector<std::uint8_t> facesOfMaterial(const Surface& surface, const Appearance& appearance, int material);
 
 /// AtlasOptions::include for the faces whose base colour comes from one image (-1: from none).
-std::vector<std::uint8_t> facesOfImage(const Asset& asset, const Surface& surface, int image);
+std::vector<std::uint8_t> facesOfImage(const Surface& surface, const Appearance& appearance, int image);
 
 }  // namespace heatskin

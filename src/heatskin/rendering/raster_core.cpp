@@ -103,6 +103,18 @@ void drawItem(const Item& item, const Target& target, int x0, int y0, int x1, in
   }
 }
 
+/// True when every sample of the tile has reached Target::enough_coverage.
+bool hasCoverage(const Target& target, int x0, int y0, int x1, int y1) {
+  for (int y = y0; y <= y1; ++y) {
+    const std::uint32_t* row =
+        target.coverage + static_cast<std::size_t>(y) * static_cast<std::size_t>(target.width);
+    for (int x = x0; x <= x1; ++x) {
+      if (row[x] < target.enough_coverage) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool covers(std::array<std::int64_t, 3> x, std::array<std::int64_t, 3> y, std::int64_t sample_x,
@@ -121,7 +133,7 @@ bool covers(std::array<std::int64_t, 3> x, std::array<std::int64_t, 3> y, std::i
 }
 
 void ItemSink::addSnapped(std::uint32_t face, const std::array<std::int64_t, 3>& x,
-                          const std::array<std::int64_t, 3>& y, const KeyPlane& key) {
+                          const std::array<std::int64_t, 3>& y) {
   const std::int64_t area = twiceArea(x, y);
   if (area == 0) return;
   const auto [min_x, max_x] = std::minmax({x[0], x[1], x[2]});
@@ -142,18 +154,26 @@ void ItemSink::addSnapped(std::uint32_t face, const std::array<std::int64_t, 3>&
     item.x[c] = static_cast<std::int32_t>(x[order[c]]);
     item.y[c] = static_cast<std::int32_t>(y[order[c]]);
   }
+  // Most faces of a fine mesh are smaller than a pixel and can be settled here.
+  if (item.first_x == item.last_x && item.first_y == item.last_y) {
+    const std::int64_t px = item.first_x * kSubpixels + target_.sample_x;
+    const std::int64_t py = item.first_y * kSubpixels + target_.sample_y;
+    for (std::size_t e = 0; e < 3; ++e) {
+      const std::size_t f = (e + 1) % 3;
+      if (edgeValue(item.x[e], item.y[e], item.x[f], item.y[f], px, py) < 0) return;
+    }
+  }
   item.face = face;
-  item.key = key;
   items_.push_back(item);
 }
 
-void ItemSink::add(std::uint32_t face, const std::array<Vec3, 3>& corners, double min_w,
-                   const KeyPlane& key) {
+std::span<Item> ItemSink::add(std::uint32_t face, const std::array<Vec3, 3>& corners, double min_w) {
+  const std::size_t first_item = items_.size();
   const double width = target_.width, height = target_.height;
   bool inside = true;
   int behind = 0, left = 0, right = 0, above = 0, below = 0;
   for (const Vec3& c : corners) {
-    if (!c.allFinite()) return;
+    if (!c.allFinite()) return {};
     behind += c.z() < min_w;
     left += c.x() < 0;
     right += c.x() > width * c.z();
@@ -162,8 +182,8 @@ void ItemSink::add(std::uint32_t face, const std::array<Vec3, 3>& corners, doubl
     inside = inside && c.z() >= min_w && c.x() >= kGuardLow * c.z() && c.x() <= kGuardHigh * c.z() &&
              c.y() >= kGuardLow * c.z() && c.y() <= kGuardHigh * c.z();
   }
-  if (behind == 3) return;
-  if (behind == 0 && (left == 3 || right == 3 || above == 3 || below == 3)) return;
+  if (behind == 3) return {};
+  if (behind == 0 && (left == 3 || right == 3 || above == 3 || below == 3)) return {};
 
   std::array<Vec3, 9> polygon, scratch;
   int count = 3;
@@ -175,19 +195,20 @@ void ItemSink::add(std::uint32_t face, const std::array<Vec3, 3>& corners, doubl
     count = clip(scratch, count, polygon, [](const Vec3& v) { return v.y() - kGuardLow * v.z(); });
     count = clip(polygon, count, scratch, [](const Vec3& v) { return kGuardHigh * v.z() - v.y(); });
     polygon = scratch;
-    if (count < 3) return;
+    if (count < 3) return {};
   }
   std::array<std::int64_t, 9> x{}, y{};
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
     // The clamp only removes the rounding of the clip.
     const double px = std::clamp(polygon[i].x() / polygon[i].z(), kGuardLow, kGuardHigh);
     const double py = std::clamp(polygon[i].y() / polygon[i].z(), kGuardLow, kGuardHigh);
-    if (!std::isfinite(px) || !std::isfinite(py)) return;
+    if (!std::isfinite(px) || !std::isfinite(py)) return {};
     x[i] = snap(px);
     y[i] = snap(py);
   }
   for (std::size_t i = 2; i < static_cast<std::size_t>(count); ++i)
-    addSnapped(face, {x[0], x[i - 1], x[i]}, {y[0], y[i - 1], y[i]}, key);
+    addSnapped(face, {x[0], x[i - 1], x[i]}, {y[0], y[i - 1], y[i]});
+  return std::span(items_).subspan(first_item);
 }
 
 void drawFaces(std::size_t face_count,
@@ -205,6 +226,7 @@ void drawFaces(std::size_t face_count,
   std::vector<std::vector<std::size_t>> cursor(max_blocks, std::vector<std::size_t>(tiles));  // [block][tile]
   std::vector<std::size_t> tile_begin(tiles + 1);
   std::vector<const Item*> order;
+  std::vector<std::uint8_t> finished(tiles, 0);
 
   const auto forEachTile = [&](const Item& item, const auto& visit) {
     for (int ty = item.first_y / side; ty <= item.last_y / side; ++ty) {
@@ -243,8 +265,12 @@ void drawFaces(std::size_t face_count,
       const int y0 = static_cast<int>(tile / static_cast<std::size_t>(tiles_x)) * side;
       const int x1 = std::min(x0 + side, target.width) - 1;
       const int y1 = std::min(y0 + side, target.height) - 1;
-      for (std::size_t i = tile_begin[tile]; i < tile_begin[tile + 1]; ++i)
+      for (std::size_t i = tile_begin[tile]; i < tile_begin[tile + 1] && finished[tile] == 0; ++i) {
         drawItem(*order[i], target, x0, y0, x1, y1);
+        // Looked at now and then: the test reads the whole tile.
+        if (target.enough_coverage > 0 && (i - tile_begin[tile]) % 64 == 63)
+          finished[tile] = hasCoverage(target, x0, y0, x1, y1) ? 1 : 0;
+      }
     });
   }
 }

@@ -10,9 +10,11 @@
 // thread, so the result does not depend on the number of threads.
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "heatskin/base/vec.h"
@@ -60,6 +62,8 @@ struct Target {
   std::uint32_t* face = nullptr;
   double* key = nullptr;
   std::uint32_t* coverage = nullptr;  ///< may be null: number of triangles over the sample
+  std::uint32_t enough_coverage = 0;  ///< not 0: a tile is finished once every sample has this coverage (all
+                                      ///< keys must be equal, so that later faces cannot win)
 };
 
 /// Receives the triangles of a block of faces.
@@ -68,11 +72,12 @@ class ItemSink {
   ItemSink(const Target& target, std::vector<Item>& items) : target_(target), items_(items) {}
 
   /// A triangle in homogeneous pixel coordinates (x w, y w, w), clipped to w >= min_w and the guard band.
-  void add(std::uint32_t face, const std::array<Vec3, 3>& corners, double min_w, const KeyPlane& key);
+  /// Returns what it became: nothing if it covers no sample. The caller sets the keys of these items.
+  std::span<Item> add(std::uint32_t face, const std::array<Vec3, 3>& corners, double min_w);
 
-  /// A triangle in snapped coordinates inside the guard band.
+  /// A triangle in snapped coordinates inside the guard band, with key 0.
   void addSnapped(std::uint32_t face, const std::array<std::int64_t, 3>& x,
-                  const std::array<std::int64_t, 3>& y, const KeyPlane& key);
+                  const std::array<std::int64_t, 3>& y);
 
  private:
   const Target& target_;

@@ -145,10 +145,15 @@ VisibilityBuffer rasterise(std::span<const Vec3> positions,
           if (!validIndices(faces[f], view.size())) continue;
           const std::array<Vec3, 3> c = corners(f);
           if (options.cull_back_faces && (c[1] - c[0]).cross(c[2] - c[0]).dot(c[0]) <= 0) continue;
-          sink.add(static_cast<std::uint32_t>(f),
-                   {projection.homogeneousPixelFromView(c[0]), projection.homogeneousPixelFromView(c[1]),
-                    projection.homogeneousPixelFromView(c[2])},
-                   projection.nearDistance(), inverseDepth(c, projection));
+          const std::span<raster::Item> items =
+              sink.add(static_cast<std::uint32_t>(f),
+                       {projection.homogeneousPixelFromView(c[0]), projection.homogeneousPixelFromView(c[1]),
+                        projection.homogeneousPixelFromView(c[2])},
+                       projection.nearDistance());
+          if (items.empty()) continue;
+          const raster::KeyPlane key = inverseDepth(c, projection);
+          for (raster::Item& item : items)
+            item.key = key;
         }
       },
       target);
@@ -220,6 +225,8 @@ HeightMap rasteriseHeights(std::span<const Vec3> positions,
                           0.5 * size + map.cells_per_unit * map.y_axis.dot(offset), 1};
             heights[c] = direction.dot(offset);
           }
+          const std::span<raster::Item> items = sink.add(static_cast<std::uint32_t>(f), corners, 0.5);
+          if (items.empty()) continue;
           raster::KeyPlane plane;
           const auto [low, high] = std::minmax({heights[0], heights[1], heights[2]});
           plane.low = low;
@@ -231,7 +238,8 @@ HeightMap rasteriseHeights(std::span<const Vec3> positions,
           plane.dy = (dv * u.x() - du * v.x()) / area;
           plane.constant = heights[0] - plane.dx * corners[0].x() - plane.dy * corners[0].y();
           if (!std::isfinite(plane.constant)) plane.dx = plane.dy = 0, plane.constant = high;
-          sink.add(static_cast<std::uint32_t>(f), corners, 0.5, plane);
+          for (raster::Item& item : items)
+            item.key = plane;
         }
       },
       target);

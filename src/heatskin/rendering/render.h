@@ -1,0 +1,88 @@
+#pragma once
+
+// Pictures of a surface: plain colours, normals, and a shaded mode for people.
+//
+// Colours come from a ColorSource, so that the asset's own appearance and a fitted texture are drawn by the
+// same code. Pictures are equal for any number of threads, to the bit.
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "heatskin/appearance/appearance.h"
+#include "heatskin/base/vec.h"
+#include "heatskin/io/image_f.h"
+#include "heatskin/rendering/camera.h"
+#include "heatskin/rendering/visibility.h"
+#include "heatskin/surface/surface.h"
+
+namespace heatskin {
+
+/// sRGB colours of many surface points; the spans have equal length. Called from one thread at a time with
+/// batches of up to kColorBatch points, and free to use threads itself.
+using ColorSource = std::function<void(std::span<const SurfacePoint> points, std::span<Vec3f> colors)>;
+inline constexpr std::size_t kColorBatch = 1 << 16;
+
+/// The asset's own colours. `appearance` must outlive the source.
+ColorSource appearanceColors(const Appearance& appearance, Filter filter = Filter::kBilinear);
+
+/// One colour everywhere.
+ColorSource constantColor(const Vec3f& srgb);
+
+/// Scalars of many surface points, for error and coverage maps.
+using ScalarSource = std::function<void(std::span<const SurfacePoint> points, std::span<float> values)>;
+
+/// Scalars as colours, by a map such as those in colormap.h.
+ColorSource scalarColors(ScalarSource scalars, std::function<Vec3f(float)> color);
+
+/// A rendered picture. `image.mask` is nonzero where at least half of a pixel's samples meet the surface.
+struct Picture {
+  ImageF image;
+  std::vector<float> coverage;  // [height, width] part of the pixel's samples that meet the surface, 0 .. 1
+};
+
+/// Lines along the edges of faces.
+struct WireOptions {
+  float width = 0;  ///< pixels; 0: no lines
+  Vec3f color = {0.1f, 0.1f, 0.1f};
+};
+
+struct RenderOptions {
+  int supersampling = 1;  ///< n: n x n samples per pixel, averaged in linear light (box filter); 1 .. 8
+  Vec3f background = {0.62f, 0.62f, 0.62f};  ///< sRGB; both white and black assets stand out
+  WireOptions wire;
+};
+
+/// Colours without light: METHOD section 10's albedo views. With one sample per pixel a pixel is exactly the
+/// colour of the surface point under its centre. Sizes outside 1 .. kMaxImageSide give an empty picture.
+Picture renderAlbedo(const Surface& surface, const Camera& camera, int width, int height,
+                     const ColorSource& colors, const RenderOptions& options = {});
+
+/// Normals, turned towards the viewer, as colours 0.5 + 0.5 n in view coordinates (x right, y up, z to the
+/// viewer).
+Picture renderNormals(const Surface& surface, const Camera& camera, int width, int height,
+                      const RenderOptions& options = {});
+
+/// Studio light for the shaded mode. Directions are relative to the camera's heading, so an object looks
+/// lit the same way from all sides.
+struct ShadedOptions {
+  int supersampling = 3;
+  int sky_directions = 72;  ///< soft light from above; each one casts a shadow
+  int key_directions = 36;  ///< a large lamp, upper left of the camera
+  int shadow_map_size = 384;
+  bool ground_shadow = true;  ///< the object stands on an invisible floor; off when seen from below it
+  double crease_angle = 35 * kDegree;               ///< edges sharper than this stay sharp
+  Vec3f background_top = {0.965f, 0.968f, 0.972f};  ///< sRGB
+  Vec3f background_bottom = {0.84f, 0.85f, 0.87f};
+  WireOptions wire;
+};
+
+/// A picture for people: soft shadows, a sky, a ground contact, smooth normals, both sides lit.
+Picture renderShaded(const Surface& surface, const Camera& camera, int width, int height,
+                     const ColorSource& colors, const ShadedOptions& options = {});
+
+/// Unit normals per corner of every face: averaged by angle over the faces around the vertex whose normals
+/// differ by less than `crease_angle` from the face's own.
+std::vector<std::array<Vec3f, 3>> creaseNormals(const Surface& surface, double crease_angle);  // [F]
+
+}  // namespace heatskin
