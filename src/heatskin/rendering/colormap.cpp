@@ -65,9 +65,10 @@ double oklabLightness(const Vec3f& srgb) {
 Vec3f heatColor(float value) {
   if (std::isnan(value)) return kUnknown;
   const double t = std::clamp(static_cast<double>(value), 0.0, 1.0);
-  // Hue from violet (-70 degrees) through red to yellow; chroma an arch, so that both ends are quiet.
+  // Hue from violet (-72 degrees) through red to yellow; chroma an arch that stays just inside sRGB, because
+  // cutting it off would show as a line in the map.
   const double hue = mix(-72, 104, std::pow(t, 0.85)) * kDegrees;
-  const double chroma = 0.03 + 0.72 * t * (1 - 0.86 * t);
+  const double chroma = 0.02 + 0.48 * t * (1 - t) + 0.07 * t;
   return srgbFromOklch(mix(0.14, 0.96, t), chroma, hue);
 }
 
@@ -75,16 +76,16 @@ Vec3f divergingColor(float value) {
   if (std::isnan(value)) return kUnknown;
   const double t = std::clamp(static_cast<double>(value), -1.0, 1.0);
   const double strength = std::abs(t);
-  return srgbFromOklch(mix(0.96, 0.45, strength), 0.2 * strength, (t < 0 ? 255 : 28) * kDegrees);
+  return srgbFromOklch(mix(0.96, 0.45, strength), 0.14 * strength, (t < 0 ? 255 : 28) * kDegrees);
 }
 
 Vec3f coverageColor(float weight_sum, float full) {
   if (std::isnan(weight_sum)) return kUnknown;
   const double w = std::max(0.0, static_cast<double>(weight_sum));
-  if (w < 1) return srgbFromOklch(mix(0.38, 0.94, w), mix(0.19, 0.04, w * w), mix(20, 85, w) * kDegrees);
+  if (w < 1) return srgbFromOklch(mix(0.38, 0.94, w), mix(0.15, 0.04, w * w), mix(20, 85, w) * kDegrees);
   const double range = std::log(std::max(1.0 + 1e-6, static_cast<double>(full)));
   const double t = std::min(1.0, std::log(w) / range);
-  return srgbFromOklch(mix(0.94, 0.42, t), mix(0.04, 0.11, t), mix(175, 230, t) * kDegrees);
+  return srgbFromOklch(mix(0.94, 0.42, t), mix(0.04, 0.08, t), mix(175, 230, t) * kDegrees);
 }
 
 }  // namespace heatskin
