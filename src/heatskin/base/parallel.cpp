@@ -21,11 +21,15 @@ struct ThreadPool {
   explicit ThreadPool(int count) { resize(count); }
 
   void resize(int count) {
-    threads = count > 0 ? count : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    // The arena may be wider than the machine (determinism tests ask for 8 threads on 2 cores), so the global
-    // limit is raised together with it.
+    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    threads = count > 0 ? count : cores;
+    // The arena alone limits our loops. The global limit only ever rises above the cores (determinism tests
+    // ask for 8 threads on 2 cores); lowering it would make TBB warn about other users of the process, such
+    // as Embree.
+    arena.reset();
+    limit.reset();
     limit = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
-                                                  static_cast<std::size_t>(threads));
+                                                  static_cast<std::size_t>(std::max(threads, cores)));
     arena = std::make_unique<tbb::task_arena>(threads);
   }
 };
