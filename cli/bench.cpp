@@ -1,0 +1,85 @@
+// heatskin bench: speed figures of this machine.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "bench/harness.h"
+#include "cli/verb.h"
+
+namespace heatskin::cli {
+namespace {
+
+class Bench : public Verb {
+ public:
+  void describe(CLI::App& app) override {
+    app.add_option("NAME", name_, "Which bench; without a name they are listed");
+    app.add_option("--asset", asset_, "Measure on FILE instead of the bench's own choice")->type_name("FILE");
+    app.add_option("--repeats", repeats_, "Measured runs; the median is reported")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
+    app.add_flag("--names", names_only_, "Print the names only, for scripts");
+    app.footer("Example:\n  heatskin bench walk --json walk.json");
+  }
+
+  Result<void> run(Session& session) override {
+    Console& console = session.console;
+    if (name_.empty()) return list(session);
+    bench::BenchOptions options;
+    options.asset = asset_;
+    options.repeats = repeats_;
+    options.seed = session.common.seed;
+    options.progress = &console;
+    const auto report = bench::runBench(name_, options);
+    if (!report) return report.error();
+
+    const bench::Machine& machine = report->machine;
+    console.heading(fmt::format("{}: {}", report->name, report->subject));
+    std::vector<std::vector<std::string>> rows;
+    for (const bench::BenchRow& row : report->rows) {
+      const bench::Spread& s = row.spread;
+      const std::string spread =
+          s.repeats > 1 ? fmt::format("({:.4g} .. {:.4g}, {} runs)", s.p10, s.p90, s.repeats) : "";
+      rows.push_back({row.name, fmt::format("{:.6g}", row.value), row.unit, spread, row.note});
+    }
+    console.table(rows);
+    console.line();
+    console.line(fmt::format("{}, {}, {}, {:.0f} GB, {}, {} build", machine.cpu,
+                             counted(static_cast<std::size_t>(machine.cores), "core", "cores"), machine.simd,
+                             machine.memory_gb, machine.compiler, machine.build));
+    return saveJson(console, session.common.json, Json(bench::toJson(*report)));
+  }
+
+ private:
+  Result<void> list(Session& session) {
+    Json json = {{"benches", Json::array()}};
+    std::vector<std::vector<std::string>> rows;
+    for (const bench::BenchInfo& info : bench::benches()) {
+      json["benches"].push_back({{"name", info.name}, {"summary", info.summary}});
+      if (names_only_) {
+        session.console.line(info.name);
+      } else {
+        rows.push_back({info.name, info.summary});
+      }
+    }
+    session.console.table(rows, 0);
+    return saveJson(session.console, session.common.json, json);
+  }
+
+  std::string name_;
+  std::string asset_;
+  int repeats_ = bench::BenchOptions{}.repeats;
+  bool names_only_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> makeBench() {
+  return std::make_unique<Bench>();
+}
+
+}  // namespace heatskin::cli

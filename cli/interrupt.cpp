@@ -1,0 +1,66 @@
+#include "cli/interrupt.h"
+
+#include <atomic>
+#include <string_view>
+#include <thread>
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+namespace heatskin::cli {
+namespace {
+
+std::atomic<bool> g_interrupted = false;
+
+std::mutex& writingMutex() {
+  // Never destroyed: the listening thread may need it until the process is gone.
+  static auto* mutex = new std::mutex;
+  return *mutex;
+}
+
+bool isIgnored(int number) {
+  struct sigaction action {};
+  return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+[[noreturn]] void listen(sigset_t signals) {
+  int number = 0;
+  while (::sigwait(&signals, &number) != 0) {
+  }
+  g_interrupted = true;
+  // Whoever holds the lock is about to finish a file; afterwards nothing half done exists.
+  const std::unique_lock lock(writingMutex());
+  constexpr std::string_view kOnTerminal = "\r\033[Kheatskin: error: interrupted\n";
+  constexpr std::string_view kPlain = "heatskin: error: interrupted\n";
+  const std::string_view text = ::isatty(2) == 1 ? kOnTerminal : kPlain;
+  [[maybe_unused]] const ssize_t written = ::write(2, text.data(), text.size());
+  ::_exit(128 + number);
+}
+
+}  // namespace
+
+void handleSignals() {
+  ::signal(SIGPIPE, SIG_IGN);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file size limit, too, is a write error
+  sigset_t signals;
+  sigemptyset(&signals);
+  bool any = false;
+  for (const int number : {SIGINT, SIGTERM}) {
+    if (isIgnored(number)) continue;
+    sigaddset(&signals, number);
+    any = true;
+  }
+  if (!any) return;
+  // Blocked here and therefore in every thread made later; only the listener receives them.
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread(listen, signals).detach();
+}
+
+bool interrupted() {
+  return g_interrupted;
+}
+
+NoInterrupt::NoInterrupt() : lock_(writingMutex()) {}
+
+}  // namespace heatskin::cli

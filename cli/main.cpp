@@ -1,0 +1,243 @@
+// heatskin VERB [INPUT] [options]: finds the verb, reads the common options, turns whatever happens into an
+// exit code and at most one line of error.
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "heatskin/base/parallel.h"
+#include "heatskin/version.h"
+
+#include "cli/console.h"
+#include "cli/interrupt.h"
+#include "cli/verb.h"
+
+namespace heatskin::cli {
+namespace {
+
+struct VerbEntry {
+  const char* name;
+  const char* description;
+  std::unique_ptr<Verb> (*make)();
+};
+
+constexpr VerbEntry kVerbs[] = {
+    {"inspect", "Say what is in a file and what is wrong with its mesh", makeInspect},
+    {"render", "Draw a file: views, turntable, contact sheet, UV atlas", makeRender},
+    {"compare", "Measure how two pictures differ: PSNR, SSIM, MS-SSIM, FLIP, LPIPS", makeCompare},
+    {"demo-asset", "Write the built-in pumpkin as a GLB", makeDemoAsset},
+    {"demo", "Generate the pumpkin, draw it and write a report; needs no file", makeDemo},
+    {"bench", "Measure how fast this machine does what matters", makeBench},
+};
+
+constexpr const char* kHelpHint = "; 'heatskin --help' explains";
+
+/// Levenshtein distance, for "did you mean".
+std::size_t editDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j)
+    row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
+    }
+  }
+  return row[b.size()];
+}
+
+/// The likeliest meant verb, or nullptr if none is near.
+const char* nearestVerb(std::string_view given) {
+  const char* best = nullptr;
+  std::size_t best_distance = 3;  // two slips of the finger are a slip, three are another word
+  for (const VerbEntry& entry : kVerbs) {
+    const std::string_view name = entry.name;
+    const bool prefix = given.size() >= 2 && name.substr(0, given.size()) == given;
+    const std::size_t distance = prefix ? 0 : editDistance(given.substr(0, 64), name);
+    if (distance < best_distance) {
+      best = entry.name;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+Error unknownVerb(std::string_view given) {
+  if (const char* nearest = nearestVerb(given)) {
+    return usageError(
+        fmt::format("there is no verb '{}'; did you mean '{}'?{}", given, nearest, kHelpHint + 1));
+  }
+  return usageError(fmt::format("there is no verb '{}'{}", given, kHelpHint));
+}
+
+std::string overview() {
+  std::string text =
+      "heatskin: textures without UVs\n\n"
+      "Usage: heatskin VERB [INPUT] [options]\n\nVerbs:\n";
+  for (const VerbEntry& entry : kVerbs)
+    text += fmt::format("  {:<11} {}\n", entry.name, entry.description);
+  text +=
+      "\nEvery verb has --help with an example, --json FILE, --seed, --threads and --quiet.\n"
+      "Exit codes: 0 done, 1 failed while working, 2 wrong usage, 3 input cannot be used.\n\n"
+      "Example:\n  heatskin demo-asset -o pumpkin.glb && heatskin render pumpkin.glb -o pumpkin.png\n";
+  return text;
+}
+
+/// Help without the small print: name, what it takes, its default.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(28); }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_type_size() == 0) return "";
+    // The type's name is followed by the names of its checks.
+    const std::string type = option->get_type_name();
+    std::string text = " " + type.substr(0, type.find(':'));
+    if (!option->get_default_str().empty()) text += fmt::format(" ({})", option->get_default_str());
+    return text;
+  }
+
+  std::string make_positionals(const CLI::App* app) const override {
+    return make_group("Input", true,
+                      app->get_options([](const CLI::Option* o) { return o->get_positional(); }));
+  }
+
+  std::string make_usage(const CLI::App* app, std::string /*name*/) const override {
+    std::string text = "\nUsage: " + app->get_name();
+    for (const CLI::Option* option : app->get_options()) {
+      if (!option->get_positional()) continue;
+      text += fmt::format(option->get_required() ? " {}" : " [{}]", option->get_name(true));
+    }
+    for (const CLI::Option* option : app->get_options()) {
+      if (option->get_positional() || !option->get_required()) continue;
+      text += fmt::format(" {} {}", option->get_name(), option->get_type_name());
+    }
+    return text + " [options]\n";
+  }
+};
+
+void addCommonOptions(CLI::App& app, CommonOptions& common) {
+  const std::string title = "Options of every verb";
+  app.get_help_ptr()->group(title)->description("This text");
+  app.add_option("--json", common.json, "Write results as JSON to FILE; - is stdout")
+      ->type_name("FILE")
+      ->group(title);
+  app.add_option("--seed", common.seed, "Seed of everything random; same seed, same bytes")
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(title);
+  app.add_option("--threads", common.threads, "Threads to use, 0: all cores; results do not depend on it")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str()
+      ->group(title);
+  app.add_flag("--quiet,-q", common.quiet, "Only errors: no progress, warnings or results on the terminal")
+      ->group(title);
+}
+
+Result<void> runVerb(const VerbEntry& entry, std::vector<std::string> arguments, Console& console) {
+  CLI::App app(entry.description, fmt::format("heatskin {}", entry.name));
+  app.formatter(std::make_shared<HelpFormatter>());
+  CommonOptions common;
+  const auto verb = entry.make();
+  verb->describe(app);
+  addCommonOptions(app, common);
+  try {
+    std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last first
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    return console.writeStdout(app.help() + "\n");
+  } catch (const CLI::ParseError& problem) {
+    return usageError(fmt::format("{}; 'heatskin {} --help' explains", problem.what(), entry.name));
+  }
+
+  console.setQuiet(common.quiet);
+  if (common.json == "-") console.reserveStdout();
+  if (app.count("--json") > 0) {
+    if (auto writable = checkOutputFile(common.json); !writable) return writable.error();
+  }
+  setThreadCount(common.threads);
+  Session session{console, common};
+  auto outcome = verb->run(session);
+  if (!outcome) return outcome;
+  return console.flush();
+}
+
+Result<void> run(const std::vector<std::string>& arguments, Console& console) {
+  if (arguments.empty()) {
+    std::string names;
+    for (const VerbEntry& entry : kVerbs)
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+    return usageError(fmt::format("no verb given: one of {}{}", names, kHelpHint));
+  }
+  const std::string& first = arguments[0];
+  const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+  if (first == "--version") return console.writeStdout(fmt::format("heatskin {}\n", kVersion));
+  if (first == "help" && rest.size() == 1) return run({rest[0], "--help"}, console);
+  if (first == "--help" || first == "-h" || first == "help") return console.writeStdout(overview());
+  if (first.starts_with('-')) {
+    return usageError(fmt::format("a verb comes first, not '{}'{}", first, kHelpHint));
+  }
+  for (const VerbEntry& entry : kVerbs) {
+    if (first == entry.name) return runVerb(entry, rest, console);
+  }
+  return unknownVerb(first);
+}
+
+/// A closed stdin, stdout or stderr would be given to the first file we open; hold its place.
+void occupyStandardStreams() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) == -1) {
+      // Read-only, so that writing to a closed stdout still fails.
+      [[maybe_unused]] const int held = ::open("/dev/null", O_RDONLY);
+    }
+  }
+}
+
+/// An exception where none may leave (a thread, a destructor) still ends as one line.
+[[noreturn]] void terminated() {
+  constexpr std::string_view kText = "heatskin: error: internal error, please report it\n";
+  [[maybe_unused]] const ssize_t written = ::write(2, kText.data(), kText.size());
+  ::_exit(static_cast<int>(ErrorKind::kFailed));
+}
+
+int guardedMain(int argc, char** argv) {
+  Console console;
+  Error error;
+  try {
+    const auto outcome = run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc), console);
+    if (outcome) return 0;
+    error = outcome.error();
+  } catch (const std::bad_alloc&) {
+    error = failure("out of memory; use a smaller input or a machine with more memory");
+  } catch (const std::exception& problem) {
+    error = failure(fmt::format("internal error, please report it: {}", problem.what()));
+  }
+  console.error(error.message);
+  return static_cast<int>(error.kind);
+}
+
+}  // namespace
+}  // namespace heatskin::cli
+
+int main(int argc, char** argv) {
+  std::set_terminate(heatskin::cli::terminated);
+  heatskin::cli::occupyStandardStreams();
+  try {
+    heatskin::cli::handleSignals();
+    return heatskin::cli::guardedMain(argc, argv);
+  } catch (...) {
+    heatskin::cli::terminated();
+  }
+}

@@ -1,0 +1,311 @@
+// heatskin render: pictures of a file.
+
+#include "heatskin/rendering/render.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "heatskin/base/files.h"
+#include "heatskin/rendering/atlas.h"
+#include "heatskin/rendering/camera.h"
+#include "heatskin/rendering/contact_sheet.h"
+
+#include "cli/pictures.h"
+#include "cli/subject.h"
+#include "cli/verb.h"
+
+namespace heatskin::cli {
+namespace {
+
+constexpr int kLongestSide = 8192;  // larger pictures would need gigabytes
+
+struct Size {
+  int width = 0;
+  int height = 0;
+};
+
+/// "512" or "800x600".
+std::optional<Size> parseSize(const std::string& text) {
+  Size size;
+  char extra = 0;
+  const int numbers = std::sscanf(text.c_str(), "%5dx%5d%c", &size.width, &size.height, &extra);
+  if (numbers == 1 && text.find_first_not_of("0123456789") == std::string::npos) size.height = size.width;
+  if (numbers < 1 || numbers > 2) return std::nullopt;
+  if (size.width < 1 || size.height < 1 || size.width > kLongestSide || size.height > kLongestSide)
+    return std::nullopt;
+  return size;
+}
+
+/// "ffffff" or "#ffffff".
+std::optional<Vec3f> parseColor(std::string text) {
+  if (!text.empty() && text[0] == '#') text.erase(0, 1);
+  if (text.size() != 6 || text.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos)
+    return std::nullopt;
+  const unsigned long bits = std::stoul(text, nullptr, 16);
+  return Vec3f(static_cast<float>(bits >> 16), static_cast<float>((bits >> 8) & 255),
+               static_cast<float>(bits & 255)) /
+         255.0f;
+}
+
+struct View {
+  Camera camera;
+  std::string label;
+};
+
+class Render : public Verb {
+ public:
+  void describe(CLI::App& app) override {
+    app_ = &app;
+    app.add_option("FILE", file_, "A .glb, .gltf, .obj or .ply file")->required();
+    app.add_option("-o,--output", output_, "The picture; several get _0, _1, ... before the extension")
+        ->required()
+        ->type_name("OUT.png");
+    app.add_option("--size", size_text_, "Pixels: 512 or 800x600 (default 512; atlas 1024)")->type_name("N");
+    auto* view = app.add_option("--view", view_, "One of the 8 standard views")
+                     ->type_name("0..7")
+                     ->check(CLI::Range(0, 7));
+    auto* views = app.add_option("--views", views_, "The first N standard views (8: all)")
+                      ->type_name("N")
+                      ->check(CLI::Range(1, 8));
+    auto* turntable = app.add_option("--turntable", turntable_, "N views once around")
+                          ->type_name("N")
+                          ->check(CLI::Range(1, 360));
+    auto* atlas = app.add_flag("--atlas", atlas_, "The UV atlas instead of a view");
+    auto* azimuth = app.add_option("--azimuth", azimuth_, "Degrees from the front towards the object's left")
+                        ->type_name("A")
+                        ->check(CLI::Range(-360.0, 360.0));
+    app.add_option("--elevation", elevation_, "Degrees above the horizon, for --azimuth and --turntable")
+        ->type_name("E")
+        ->check(CLI::Range(-90.0, 90.0))
+        ->capture_default_str();
+    app.add_flag("--sheet", sheet_, "All views on one contact sheet");
+    app.add_option("--mode", mode_, "albedo: colours without light; shaded: for people; normals")
+        ->check(CLI::IsMember({"albedo", "shaded", "normals"}))
+        ->capture_default_str();
+    app.add_option("--filter", filter_, "How textures are read")
+        ->check(CLI::IsMember({"nearest", "bilinear"}))
+        ->capture_default_str();
+    app.add_option("--aa", samples_, "N x N samples per pixel (default: 1, shaded 3)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 8));
+    app.add_option("--wire", wire_, "Draw the faces' edges this many pixels wide")
+        ->type_name("W")
+        ->check(CLI::Range(0.0, 16.0));
+    app.add_option("--background", background_, "Colour such as ffffff, or transparent")->type_name("RRGGBB");
+    for (auto* a : {view, views, turntable, atlas, azimuth}) {
+      for (auto* b : {view, views, turntable, atlas, azimuth}) {
+        if (a != b) a->excludes(b);
+      }
+    }
+    app.footer(
+        "Example:\n"
+        "  heatskin render model.glb -o model.png --mode shaded --size 1024\n"
+        "  heatskin render model.glb -o views.png --views 8 --sheet");
+  }
+
+  Result<void> run(Session& session) override {
+    if (auto ready = prepare(); !ready) return ready;
+    SurfaceOptions options;
+    options.principal_axes = false;  // pictures do not show the frames
+    const auto subject = loadSubject(session, file_, options);
+    if (!subject) return subject.error();
+    warnAbout(session, *subject);
+    return atlas_ ? drawAtlas(session, *subject) : drawViews(session, *subject);
+  }
+
+ private:
+  /// Everything that can be wrong before the file is read.
+  Result<void> prepare() {
+    size_ = {atlas_ ? 1024 : 512, atlas_ ? 1024 : 512};
+    if (!size_text_.empty()) {
+      const auto size = parseSize(size_text_);
+      if (!size) {
+        return usageError(
+            fmt::format("--size {}: give 512 or 800x600, each side 1 to {}; 'heatskin render "
+                        "--help' explains",
+                        size_text_, kLongestSide));
+      }
+      size_ = *size;
+    }
+    transparent_ = background_ == "transparent";
+    if (!background_.empty() && !transparent_) {
+      background_color_ = parseColor(background_);
+      if (!background_color_) {
+        return usageError(
+            fmt::format("--background {}: give six hexadecimal digits such as f0f0f0, or "
+                        "transparent; 'heatskin render --help' explains",
+                        background_));
+      }
+    }
+    several_ = (views_ > 1 || turntable_ > 1) && !sheet_;
+    return checkOutputFile(several_ ? numbered(0) : std::filesystem::path(output_), ".png");
+  }
+
+  std::filesystem::path numbered(std::size_t index) const {
+    std::filesystem::path path = output_;
+    const int digits = turntable_ > 10 ? (turntable_ > 100 ? 3 : 2) : 1;
+    path.replace_filename(
+        fmt::format("{}_{:0{}}{}", path.stem().string(), index, digits, path.extension().string()));
+    return path;
+  }
+
+  std::vector<View> views(const Surface& surface) const {
+    const double aspect = static_cast<double>(size_.width) / size_.height;
+    std::vector<View> result;
+    if (turntable_ > 0) {
+      const auto cameras = turntable(surface, turntable_, elevation_ * kDegree, aspect);
+      for (std::size_t i = 0; i < cameras.size(); ++i) {
+        result.push_back(
+            {cameras[i], fmt::format("{:.0f} degrees",
+                                     360.0 * static_cast<double>(i) / static_cast<double>(cameras.size()))});
+      }
+    } else if (views_ > 0 || view_ >= 0) {
+      const auto cameras = standardViews(surface);
+      const int first = view_ >= 0 ? view_ : 0, last = view_ >= 0 ? view_ : views_ - 1;
+      for (int i = first; i <= last; ++i)
+        result.push_back({cameras[static_cast<std::size_t>(i)], fmt::format("view {}", i)});
+    } else if (app_->count("--azimuth") > 0) {
+      result.push_back(
+          {orbitCamera(boundingSphere(surface), azimuth_ * kDegree, elevation_ * kDegree, aspect),
+           fmt::format("azimuth {:g}, elevation {:g}", azimuth_, elevation_)});
+    } else {
+      result.push_back({defaultView(surface, aspect), "default view"});
+    }
+    return result;
+  }
+
+  Picture draw(const Subject& subject, const Camera& camera) const {
+    const auto colors =
+        appearanceColors(subject.appearance, filter_ == "nearest" ? Filter::kNearest : Filter::kBilinear);
+    if (mode_ == "shaded") {
+      ShadedOptions options;
+      if (samples_ > 0) options.supersampling = samples_;
+      if (background_color_) options.background_top = options.background_bottom = *background_color_;
+      options.wire.width = static_cast<float>(wire_);
+      return renderShaded(subject.surface, camera, size_.width, size_.height, colors, options);
+    }
+    RenderOptions options;
+    if (samples_ > 0) options.supersampling = samples_;
+    if (background_color_) options.background = *background_color_;
+    options.wire.width = static_cast<float>(wire_);
+    return mode_ == "normals"
+               ? renderNormals(subject.surface, camera, size_.width, size_.height, options)
+               : renderAlbedo(subject.surface, camera, size_.width, size_.height, colors, options);
+  }
+
+  Json summary(const Subject& subject) const {
+    return {{"file", displayPath(subject.asset.path)},
+            {"mode", atlas_ ? "atlas" : mode_},
+            {"filter", filter_},
+            {"width", size_.width},
+            {"height", size_.height},
+            {"pictures", Json::array()}};
+  }
+
+  Result<void> drawViews(Session& session, const Subject& subject) {
+    Console& console = session.console;
+    const std::vector<View> wanted = views(subject.surface);
+    Json json = summary(subject);
+    std::vector<ImageF> pictures;
+    std::vector<std::string> labels;
+    console.begin("drawing", wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const Picture picture = draw(subject, wanted[i].camera);
+      double covered = 0;
+      for (const float c : picture.coverage)
+        covered += static_cast<double>(c);
+      Json entry = {{"view", wanted[i].label},
+                    {"foreground", jsonNumber(covered / static_cast<double>(picture.coverage.size()))}};
+      if (sheet_) {
+        pictures.push_back(picture.image);
+        labels.push_back(wanted[i].label);
+      } else {
+        const std::filesystem::path path = several_ ? numbered(i) : std::filesystem::path(output_);
+        if (auto saved = savePng(path, picture.image, transparent_); !saved) return saved;
+        entry["file"] = displayPath(path);
+        console.line(oneLine(displayPath(path)));
+      }
+      json["pictures"].push_back(std::move(entry));
+      console.update(i + 1, "");
+    }
+    console.end();
+    if (sheet_) {
+      SheetOptions options;
+      options.text_scale = size_.width >= 384 ? 2 : 1;
+      if (background_color_) options.background = *background_color_;
+      const ImageF page = contactSheet(pictures, labels, options);
+      if (page.rgb.empty()) {
+        return usageError(
+            fmt::format("a sheet of {} pictures of {} x {} pixels is too large; use a smaller "
+                        "--size",
+                        pictures.size(), size_.width, size_.height));
+      }
+      if (auto saved = savePng(output_, page); !saved) return saved;
+      json["sheet"] = output_;
+      console.line(oneLine(output_));
+    }
+    return saveJson(console, session.common.json, json);
+  }
+
+  Result<void> drawAtlas(Session& session, const Subject& subject) {
+    Console& console = session.console;
+    if (subject.appearance.texturedFaces() == 0) {
+      return inputError(
+          fmt::format("{}: has no face with a texture, so there is no atlas to draw; leave out "
+                      "--atlas",
+                      displayPath(subject.asset.path)));
+    }
+    console.begin("drawing the atlas", 0);
+    AtlasOptions options;
+    options.width = size_.width;
+    options.height = size_.height;
+    const AtlasBuffer atlas = rasteriseAtlas(subject.surface, subject.appearance, options);
+    const ImageF picture = atlasPicture(
+        atlas,
+        appearanceColors(subject.appearance, filter_ == "nearest" ? Filter::kNearest : Filter::kBilinear),
+        background_color_.value_or(Vec3f(1, 1, 1)));
+    console.end();
+    if (atlas.overlapped_texels > 0) {
+      console.warning(fmt::format(
+          "{}: {} of {} covered texels belong to more than one face; the first was "
+          "drawn",
+          displayPath(subject.asset.path), grouped(atlas.overlapped_texels), grouped(atlas.covered_texels)));
+    }
+    if (auto saved = savePng(output_, picture, transparent_); !saved) return saved;
+    console.line(oneLine(output_));
+    Json json = summary(subject);
+    json["pictures"].push_back({{"file", output_}, {"view", "atlas"}});
+    json["covered_texels"] = atlas.covered_texels;
+    json["overlapped_texels"] = atlas.overlapped_texels;
+    json["faces_drawn"] = atlas.faces_drawn;
+    json["faces_without_uvs"] = atlas.faces_without_uvs;
+    json["faces_without_area"] = atlas.faces_without_area;
+    return saveJson(console, session.common.json, json);
+  }
+
+  const CLI::App* app_ = nullptr;
+  std::string file_, output_, size_text_, background_;
+  std::string mode_ = "albedo", filter_ = "bilinear";
+  int view_ = -1, views_ = 0, turntable_ = 0, samples_ = 0;
+  double azimuth_ = 0, elevation_ = 20, wire_ = 0;
+  bool atlas_ = false, sheet_ = false;
+
+  Size size_;
+  bool transparent_ = false;
+  bool several_ = false;
+  std::optional<Vec3f> background_color_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> makeRender() {
+  return std::make_unique<Render>();
+}
+
+}  // namespace heatskin::cli

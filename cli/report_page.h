@@ -1,0 +1,45 @@
+#pragma once
+
+// A report as one HTML file: no other file, no network, light and dark, narrow and wide screens.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace heatskin::cli {
+
+/// Collects what is to be shown, in order; texts are plain and escaped here.
+class ReportPage {
+ public:
+  using Rows = std::vector<std::pair<std::string, std::string>>;
+
+  ReportPage(std::string title, std::string lead) : title_(std::move(title)), lead_(std::move(lead)) {}
+
+  /// A row of figures that meet the eye first: value above, name below.
+  void tiles(const Rows& rows);
+  /// A headline; figures and tables up to the next one share a grid.
+  void section(std::string_view title, std::string_view text = {});
+  /// A picture; `wide` spans the whole grid.
+  void picture(std::span<const std::uint8_t> png, std::string_view caption, bool wide = false);
+  /// Pictures once around, turned by dragging or with the arrow keys.
+  void turntable(const std::vector<std::vector<std::uint8_t>>& pngs, std::string_view caption);
+  void table(std::string_view caption, const Rows& rows);
+  void footer(std::string_view text);
+
+  std::string html() const;
+
+ private:
+  void openGrid();
+  void closeGrid();
+
+  std::string title_, lead_, body_, footer_;
+  bool in_grid_ = false;
+};
+
+std::string escapeHtml(std::string_view text);
+std::string base64(std::span<const std::uint8_t> bytes);
+
+}  // namespace heatskin::cli

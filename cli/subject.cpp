@@ -1,0 +1,46 @@
+#include "cli/subject.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "heatskin/base/files.h"
+#include "heatskin/io/load.h"
+
+namespace heatskin::cli {
+
+Result<Subject> loadSubject(Session& session, const std::filesystem::path& path,
+                            const SurfaceOptions& options) {
+  Console& console = session.console;
+  console.begin("reading " + displayPath(path.filename()), 0);
+  auto asset = loadAsset(path);
+  console.end();
+  if (!asset) return asset.error();
+
+  console.begin("building the surface", 0);
+  auto surface = Surface::build(*asset, options);
+  console.end();
+  if (!surface) return surface.error();
+
+  Appearance appearance(*asset, *surface);
+  std::vector<Notice> notices = asset->notices;
+  for (Notice& notice : surface->notices())
+    notices.push_back(std::move(notice));
+  return Subject{std::move(*asset), std::move(*surface), std::move(appearance), std::move(notices)};
+}
+
+void warnAbout(Session& session, const Subject& subject) {
+  const std::string name = displayPath(subject.asset.path);
+  for (const std::string& message : messages(subject.notices, true))
+    session.console.warning(fmt::format("{}: {}", name, message));
+}
+
+std::vector<std::string> messages(const std::vector<Notice>& notices, bool warnings) {
+  std::vector<std::string> result;
+  for (const Notice& notice : notices) {
+    if (notice.warning == warnings) result.push_back(notice.message);
+  }
+  return result;
+}
+
+}  // namespace heatskin::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+// The object a verb works on: a file with the surface and the appearance made from it.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "heatskin/appearance/appearance.h"
+#include "heatskin/base/result.h"
+#include "heatskin/io/asset.h"
+#include "heatskin/surface/surface.h"
+
+#include "cli/verb.h"
+
+namespace heatskin::cli {
+
+struct Subject {
+  Asset asset;
+  Surface surface;
+  Appearance appearance;
+  std::vector<Notice> notices;  ///< of the reader, then of the surface
+};
+
+/// Loads a file and builds its surface, with progress. Warnings are the caller's to show.
+Result<Subject> loadSubject(Session& session, const std::filesystem::path& path,
+                            const SurfaceOptions& options = {});
+
+/// Shows the subject's warnings on stderr, each with the file's name.
+void warnAbout(Session& session, const Subject& subject);
+
+/// The messages of the notices that are warnings (or, with false, of those that are not).
+std::vector<std::string> messages(const std::vector<Notice>& notices, bool warnings);
+
+}  // namespace heatskin::cli

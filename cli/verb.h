@@ -1,0 +1,53 @@
+#pragma once
+
+// A verb of the command line: what it accepts and what it does. Verbs hold no algorithm; they read options,
+// call the library and show the outcome.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "heatskin/base/result.h"
+
+#include "cli/console.h"
+#include "cli/output.h"
+
+namespace CLI {
+class App;
+}
+
+namespace heatskin::cli {
+
+/// Options every verb has.
+struct CommonOptions {
+  std::string json;        ///< where the machine-readable results go; "-": stdout, empty: nowhere
+  std::uint64_t seed = 1;  ///< of everything random
+  int threads = 0;         ///< 0: all cores
+  bool quiet = false;
+};
+
+/// What a running verb is given.
+struct Session {
+  Console& console;
+  CommonOptions common;
+};
+
+class Verb {
+ public:
+  virtual ~Verb() = default;
+
+  /// Adds the verb's own options and an example to `app`, whose name and description are set.
+  virtual void describe(CLI::App& app) = 0;
+
+  /// Does the work. The output of --json was checked; the verb checks its other outputs before it begins.
+  virtual Result<void> run(Session& session) = 0;
+};
+
+std::unique_ptr<Verb> makeInspect();
+std::unique_ptr<Verb> makeRender();
+std::unique_ptr<Verb> makeCompare();
+std::unique_ptr<Verb> makeDemoAsset();
+std::unique_ptr<Verb> makeDemo();
+std::unique_ptr<Verb> makeBench();
+
+}  // namespace heatskin::cli
