@@ -160,7 +160,7 @@ Result<AccessorView> Accessors::view(std::size_t index) {
   if (index >= accessors.size()) return inputError(where + " does not exist");
   Fields fields(accessors[index], where);
   const std::size_t component_code = fields.requiredSize("componentType");
-  const std::string type = fields.requiredText("type");
+  const std::string& type = fields.requiredText("type");
   const std::size_t offset = fields.size("byteOffset", 0);
   const std::optional<std::size_t> view_index =
       fields.index("bufferView", document_.list("bufferViews").size(), "bufferView");

@@ -24,7 +24,7 @@ Result<Buffers::Buffer> Buffers::loadBuffer(std::size_t index) {
   const std::string where = "buffer " + std::to_string(index);
   Fields fields(document_.list("buffers")[index], where);
   const std::size_t length = fields.requiredSize("byteLength");
-  const std::string uri = fields.text("uri");
+  const std::string& uri = fields.text("uri");
   if (!fields.ok()) return fields.error();
 
   Buffer buffer;
@@ -128,7 +128,7 @@ Result<std::vector<std::uint8_t>> Buffers::decompress(const Json& extension, con
   const std::size_t length = fields.requiredSize("byteLength");
   const std::size_t stride = fields.requiredSize("byteStride");
   const std::size_t count = fields.requiredSize("count");
-  const std::string mode = fields.requiredText("mode");
+  const std::string& mode = fields.requiredText("mode");
   const std::string filter = fields.has("filter") ? fields.text("filter") : "NONE";
   if (!source) fields.fail("has no buffer");
 

@@ -17,7 +17,7 @@ constexpr int kMaxDepth = 64;
 constexpr std::size_t kMaxValues = std::size_t{4} << 20;
 
 /// Text with embedded base64 is held together with its tree and the decoded bytes.
-constexpr std::size_t kMaxTextBytes = std::size_t{768} << 20;
+constexpr std::size_t kMaxTextBytes = std::size_t{512} << 20;
 
 /// Integers up to here are exact in a double, which is what JSON numbers are.
 constexpr double kMaxInteger = 9007199254740992.0;
@@ -185,17 +185,18 @@ bool Fields::boolean(const char* key, bool fallback) {
   return value->get<bool>();
 }
 
-std::string Fields::text(const char* key) {
+const std::string& Fields::text(const char* key) {
+  static const std::string kEmpty;
   const Json* value = find(key);
-  if (value == nullptr) return {};
+  if (value == nullptr) return kEmpty;
   if (!value->is_string()) {
     fail(std::string(key) + " must be a string");
-    return {};
+    return kEmpty;
   }
   return value->get_ref<const std::string&>();
 }
 
-std::string Fields::requiredText(const char* key) {
+const std::string& Fields::requiredText(const char* key) {
   if (!has(key)) fail(std::string("has no ") + key);
   return text(key);
 }

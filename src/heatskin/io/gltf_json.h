@@ -57,8 +57,8 @@ class Fields {
   bool boolean(const char* key, bool fallback);
 
   /// Empty when absent.
-  std::string text(const char* key);
-  std::string requiredText(const char* key);
+  const std::string& text(const char* key);
+  const std::string& requiredText(const char* key);
 
   /// Null when absent.
   const Json* object(const char* key);

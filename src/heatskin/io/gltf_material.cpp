@@ -220,8 +220,8 @@ Result<std::vector<std::uint8_t>> MaterialReader::externalBytes(const std::strin
 Result<int> MaterialReader::imageIndex(std::size_t gltf_image) {
   if (const auto it = image_map_.find(gltf_image); it != image_map_.end()) return it->second;
   Fields fields(document_.list("images")[gltf_image], "image " + std::to_string(gltf_image));
-  const std::string uri = fields.text("uri");
-  const std::string name = fields.text("name");
+  const std::string& uri = fields.text("uri");
+  const std::string& name = fields.text("name");
   const auto view = fields.index("bufferView", document_.list("bufferViews").size(), "bufferView");
   if (!fields.ok()) return fields.error();
   std::string where = fields.where();
