@@ -285,6 +285,10 @@ inline Soup dirtySoup(std::uint64_t seed, std::uint32_t vertices, std::uint32_t 
   return soup;
 }
 
+/// A bumpy sphere with accidents: faces missing, doubled, turned over; vertices moved, some onto a neighbour
+/// (degenerate faces, non-manifold edges) and some almost onto one (slivers).
+inline Soup damagedSphere(std::uint64_t seed, int levels = 3);
+
 /// A bumpy closed surface: an icosphere with its vertices moved in and out by up to `amplitude`.
 inline Soup bumpySphere(int levels, double amplitude, std::uint64_t seed) {
   Soup soup = icosphere(levels);
@@ -294,6 +298,31 @@ inline Soup bumpySphere(int levels, double amplitude, std::uint64_t seed) {
     const Vec3 wave = (7.0 * p + Vec3::Constant(static_cast<double>(seed))).array().sin();
     p *= 1 + amplitude * wave.x() * wave.y() * wave.z() * 2;
   }
+  return soup;
+}
+
+inline Soup damagedSphere(std::uint64_t seed, int levels) {
+  Soup soup = bumpySphere(levels, 0.3, seed);
+  soup.name = "damaged sphere " + std::to_string(seed);
+  const RandomStream random(seed, 78);
+  std::uint64_t index = 0;
+  std::vector<std::array<std::uint32_t, 3>> faces;
+  for (auto face : soup.faces) {
+    const auto [what, where] = random.uniform2(index++);
+    if (what < 0.02) continue;
+    if (what < 0.04) std::swap(face[0], face[1]);
+    if (what < 0.06) faces.push_back(face);
+    faces.push_back(face);
+    if (what > 0.97) {
+      const Vec3 from = soup.positions[face[0]];
+      const double t = what > 0.98 ? 1 - 1e-6 * where : 1;
+      const Vec3 to = from + t * (soup.positions[face[1]] - from);
+      for (Vec3& p : soup.positions) {
+        if (p == from) p = to;
+      }
+    }
+  }
+  soup.faces = std::move(faces);
   return soup;
 }
 

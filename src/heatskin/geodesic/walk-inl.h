@@ -28,6 +28,9 @@ inline constexpr double kLargeSquare = 1e280;
 /// Barycentric coordinates whose sum is this close to 1, a few ulp, are taken as they are.
 inline constexpr double kSumTolerance = 1e-15;
 
+/// Edges count as at least this long where a length is divided by; keeps the inverse inside float.
+inline constexpr double kShortestEdge = 1e-30;
+
 inline constexpr double kPi = 3.14159265358979323846;
 
 /// A plane vector as two plain doubles: the compiler keeps them in registers.
@@ -66,13 +69,16 @@ inline Pair unit(Pair a) {
   return (1 / std::sqrt(dot(scaled, scaled))) * scaled;
 }
 
-/// One walk in progress. `Faces` answers corner(face, k), across(face, e) -> 4 * face + edge or kNone, and
-/// turn(face, e) -> cosine and sine.
+/// One walk in progress. `Faces` answers corner(face, k), across(face, e) -> 4 * face + edge or kNone,
+/// turn(face, e) -> cosine and sine, and inverseLength(face, e).
 template <class Faces>
 class Walk {
  public:
   Walk(const Faces& faces, const Surface& surface, const WalkOptions& options)
-      : faces_(faces), surface_(surface), options_(options) {}
+      : faces_(faces),
+        surface_(surface),
+        options_(options),
+        most_work_(std::uint64_t{options.max_crossings} + surface.faceCount()) {}
 
   WalkOutcome run(const SurfacePoint& start, const Vec2& direction) {
     WalkOutcome outcome;
@@ -174,7 +180,18 @@ class Walk {
   }
   void setExitDistance() {
     const Pair hit = between(faces_.corner(face_, exit_), faces_.corner(face_, kNext[exit_]), exit_t_);
-    distance_ = std::max(0.0, dot(direction_, hit - point_));
+    distance_ = dot(direction_, hit - point_);
+    if (distance_ < 0) [[unlikely]]
+      leaveHere();
+  }
+
+  /// The exit came out behind the point, which rounding can do to a ray along the exit edge: the path is on
+  /// that edge already and leaves where it is.
+  void leaveHere() {
+    const Pair first = faces_.corner(face_, exit_);
+    const Pair edge = faces_.corner(face_, kNext[exit_]) - first;
+    exit_t_ = std::clamp(dot(point_ - first, edge) / dot(edge, edge), 0.0, 1.0);
+    distance_ = 0;
   }
 
   /// From inside the start face or from its border: going round the corners, their sides change from right to
@@ -210,7 +227,8 @@ class Walk {
 
   /// Goes to the exit point and into what lies behind it. False: the walk ends here, and entry_ says where.
   bool step() {
-    const double tolerance = options_.vertex_tolerance;
+    const double tolerance =
+        std::max(options_.vertex_tolerance, kVertexRadius * faces_.inverseLength(face_, exit_));
     if (exit_t_ < tolerance || exit_t_ > 1 - tolerance) [[unlikely]]
       return passVertex();
     walked_ += distance_;
@@ -240,7 +258,9 @@ class Walk {
     const double t = side_apex / (side_apex - side_other);  // from the apex
     exit_t_ = apex_left ? 1 - t : (side_apex == side_other ? 0 : t);
     const Pair hit = between(apex, other, apex_left ? t : exit_t_);
-    distance_ = std::max(0.0, dot(direction_, hit - point_));
+    distance_ = dot(direction_, hit - point_);
+    if (distance_ < 0) [[unlikely]]
+      leaveHere();
     return true;
   }
 
@@ -267,14 +287,14 @@ class Walk {
   /// The next wedge counter-clockwise, or false at a boundary.
   bool nextWedge(std::uint32_t& face, std::uint32_t& k) const {
     const std::uint32_t across = faces_.across(face, kPrevious[k]);
-    if (across == kNone) return false;
+    if (across == kNone || work_ > most_work_) return false;
     face = across >> 2;
     k = across & 3;
     return true;
   }
   bool previousWedge(std::uint32_t& face, std::uint32_t& k) const {
     const std::uint32_t across = faces_.across(face, k);
-    if (across == kNone) return false;
+    if (across == kNone || work_ > most_work_) return false;
     face = across >> 2;
     k = kNext[across & 3];
     return true;
@@ -332,7 +352,7 @@ class Walk {
       if (angle > wedge) {
         if (!surface_.isBoundaryVertex(surface_.faces()[face][k])) {
           angle = std::fmod(angle, totalAngle(face, k));
-        } else if (const double room = roomAhead(face, k); room < angle) {
+        } else if (const double room = roomAhead(face, k); room < angle - options_.vertex_tolerance) {
           return meetBoundaryAtVertex(face, kPrevious[k], 1, angle - room);
         }
       }
@@ -347,10 +367,13 @@ class Walk {
     }
     double behind = 0;
     while (angle + behind < 0) {
-      if (!previousWedge(face, k)) return meetBoundaryAtVertex(face, k, 0, angle + behind);
+      if (!previousWedge(face, k)) {
+        if (angle + behind >= -options_.vertex_tolerance) break;  // along the boundary
+        return meetBoundaryAtVertex(face, k, 0, angle + behind);
+      }
       behind += wedgeAngle(face, k);
     }
-    leaveVertex(face, k, angle + behind);
+    leaveVertex(face, k, std::max(0.0, angle + behind));
     return true;
   }
 
@@ -390,12 +413,16 @@ class Walk {
     remaining_ -= to_corner;
     point_ = corner;
     if (work_ >= options_.max_crossings) return stopAt(k, 0, WalkStop::kMaxCrossings);
+    // The way back, from edge k. It need not lie in this wedge: within the tolerance of the vertex the path
+    // may have come through a neighbouring one. The neighbours continue the plane.
     const Pair back = times(-1.0 * direction_, conjugate(edgeDirection(face_, k)));
-    const double incoming = std::clamp(std::atan2(back.y, back.x), 0.0, wedgeAngle(face_, k));
+    double incoming = std::atan2(back.y, back.x);
+    if (incoming < wedgeAngle(face_, k) / 2 - kPi) incoming += 2 * kPi;
     if (surface_.isBoundaryVertex(surface_.faces()[face_][k])) return passBoundaryVertex(k, incoming);
     ++vertices_;
     const double total = totalAngle(face_, k);
-    const double outgoing = incoming + total / 2;
+    double outgoing = std::fmod(incoming + total / 2, total);
+    if (outgoing < 0) outgoing += total;
     leaveVertex(face_, k, outgoing);
     return true;
   }
@@ -408,6 +435,7 @@ class Walk {
     while (previousWedge(first, first_k))
       incoming += wedgeAngle(first, first_k);
     const double total = roomAhead(first, first_k);
+    incoming = std::clamp(incoming, 0.0, total);
     // How far straight on would be outside the surface on either side; not positive: there is a straight way.
     const double outside_first = kPi - incoming;
     const double outside_last = kPi - (total - incoming);
@@ -420,11 +448,20 @@ class Walk {
   }
 
   bool meetBoundaryEdge() {
-    if (options_.boundary == BoundaryRule::kStop) return stopAt(exit_, exit_t_, WalkStop::kBoundary);
-    point_ = between(faces_.corner(face_, exit_), faces_.corner(face_, kNext[exit_]), exit_t_);
     const Pair edge = edgeDirection(face_, exit_);
     const double cosine = dot(direction_, edge);
-    return slide(exit_, exit_t_, cosine >= 0 ? edge : -1.0 * edge, std::abs(cosine));
+    const bool along = std::abs(cross(direction_, edge)) <= options_.vertex_tolerance;
+    if (!along && options_.boundary == BoundaryRule::kStop)
+      return stopAt(exit_, exit_t_, WalkStop::kBoundary);
+    point_ = between(faces_.corner(face_, exit_), faces_.corner(face_, kNext[exit_]), exit_t_);
+    if (!along) return slide(exit_, exit_t_, cosine >= 0 ? edge : -1.0 * edge, std::abs(cosine));
+    // A walk along the boundary does not leave it because of rounding; it goes to the next vertex.
+    if (work_++ >= options_.max_crossings) return giveUp();
+    entry_ = exit_;
+    entry_t_ = exit_t_;
+    exit_t_ = cosine >= 0 ? 1 : 0;
+    setExitDistance();
+    return true;
   }
 
   /// Goes on from point `t` of boundary edge `e` of face_ in direction `along` the edge.
@@ -469,6 +506,7 @@ class Walk {
   const Faces& faces_;
   const Surface& surface_;
   const WalkOptions& options_;
+  const std::uint64_t most_work_;  ///< one fan more than max_crossings; ends fans that do not close
 
   std::uint32_t face_ = 0;
   std::uint32_t entry_ = 0;  ///< the path came into face_ at parameter entry_t_ of this edge
@@ -509,6 +547,10 @@ class SurfaceFaces {
     const Rigid2 hinge = surface_.neighbourFromFace(face, static_cast<int>(e));
     return {hinge.cosine, hinge.sine};
   }
+  float inverseLength(std::uint32_t face, std::uint32_t e) const {
+    const Vec2 edge = corners_[face][kNext[e]] - corners_[face][e];
+    return static_cast<float>(1 / std::max(edge.norm(), kShortestEdge));
+  }
 
  private:
   const Surface& surface_;
@@ -529,6 +571,7 @@ class RecordFaces {
     const double* t = records_[face].turn[e];
     return {t[0], t[1]};
   }
+  float inverseLength(std::uint32_t face, std::uint32_t e) const { return records_[face].inverse_length[e]; }
 
  private:
   const Walker::Record* records_;

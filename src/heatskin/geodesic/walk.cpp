@@ -50,6 +50,7 @@ Walker::Walker(const Surface& surface) : surface_(&surface), records_(surface.fa
         const auto turn = record.across[k] == kNone ? walk_internal::Pair{1, 0} : faces.turn(face, k);
         record.turn[k][0] = turn.x;
         record.turn[k][1] = turn.y;
+        record.inverse_length[k] = faces.inverseLength(face, k);
       }
     }
   });

@@ -28,11 +28,15 @@ enum class WalkStop : std::uint8_t {
   kBadInput,      ///< a direction that is not finite, or a face that does not exist: nothing was walked
 };
 
+/// Coordinates of a surface are of size 1 and a walk adds up the rounding of many of them: a path that was
+/// aimed at a vertex may miss it by some hundred ulp, however short the edges there are.
+inline constexpr double kVertexRadius = 1e-13;
+
 struct WalkOptions {
   BoundaryRule boundary = BoundaryRule::kStop;
 
-  /// A hit closer to a corner than this fraction of the edge passes through the vertex. Far above the
-  /// rounding of a walk that was aimed at the vertex, far below what anybody can see.
+  /// A hit closer to a corner than this fraction of the edge, or than kVertexRadius, passes through the
+  /// vertex. Far above the rounding of a walk that was aimed at the vertex, far below what anybody can see.
   double vertex_tolerance = 1e-10;
 
   /// Edges crossed, and faces looked at around vertices, before giving up; only absurd lengths get there.
@@ -75,7 +79,8 @@ class Walker {
     double corner[3][2];      ///< face coordinates
     double turn[3][2];        ///< per edge: cosine and sine of the neighbour's face coordinates from ours
     std::uint32_t across[3];  ///< per edge: 4 * neighbouring face + its edge, or kNone
-    std::uint32_t unused[5];
+    float inverse_length[3];  ///< per edge
+    std::uint32_t unused[2];
   };
 
   explicit Walker(const Surface& surface);
