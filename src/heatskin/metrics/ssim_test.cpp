@@ -213,6 +213,10 @@ TEST(MsSsim, ConstantPicturesHaveAClosedForm) {
               std::pow(luminance, 0.1333), kRounding);
 }
 
+TEST(MsSsim, PublishedExponents) {
+  EXPECT_EQ(kMsSsimWeights, (std::array<double, 5>{0.0448, 0.2856, 0.3001, 0.2363, 0.1333}));
+}
+
 TEST(MsSsim, MatchesTheDefinitionOnThreeScales) {
   ImageF a = wavyPicture(61, 47, 1);
   ImageF b = wavyPicture(61, 47, 2, 0.1);

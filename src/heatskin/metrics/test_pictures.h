@@ -20,7 +20,9 @@ inline ImageF constantPicture(int width, int height, float r, float g, float b) 
 }
 
 inline ImageF greyPicture(int width, int height, float value) {
-  return constantPicture(width, height, value, value, value);
+  ImageF image{width, height, {}, {}};
+  image.rgb.assign(3 * image.pixelCount(), value);
+  return image;
 }
 
 /// Smooth colour waves plus uniform noise of `noise` peak-to-peak, within 0..1.

@@ -31,7 +31,8 @@ void append(Bytes& bytes, T value) {
 }
 
 inline void append(Bytes& bytes, const std::string& text) {
-  bytes.insert(bytes.end(), text.begin(), text.end());
+  for (const char c : text)
+    bytes.push_back(static_cast<std::uint8_t>(c));
 }
 
 inline Bytes floatBytes(const std::vector<float>& values) {
@@ -155,8 +156,11 @@ inline TensorMap madeUpWeights(LpipsNetwork network, std::uint64_t seed) {
       count *= side;
     const RandomStream random(seed, ++stream);
     tensor.values.resize(count);
-    for (std::size_t i = 0; i < count; ++i)
-      tensor.values[i] = static_cast<float>(center + scale * (random.uniform(i) - 0.5));
+    for (std::size_t i = 0; i < count; i += 4) {
+      const auto words = random.words(i);  // all four: VGG16 has 15 million weights
+      for (std::size_t k = 0; k < 4 && i + k < count; ++k)
+        tensor.values[i + k] = static_cast<float>(center + scale * (unitFloat(words[k]) - 0.5));
+    }
     return tensor;
   };
   std::size_t in = 3;
