@@ -16,15 +16,15 @@ struct Point {
 };
 
 /// The right half is the mirror image of the left one, like most knives leave it; the grin is one outline.
-constexpr std::array<Point, 4> kEye = {{{-0.545, 0.10}, {-0.405, 0.385}, {-0.165, 0.115}, {-0.345, 0.075}}};
-constexpr std::array<Point, 4> kNose = {{{-0.095, -0.075}, {0.0, 0.085}, {0.095, -0.075}, {0.0, -0.045}}};
+constexpr std::array<Point, 4> kEye = {{{-0.520, 0.195}, {-0.375, 0.455}, {-0.140, 0.190}, {-0.320, 0.150}}};
+constexpr std::array<Point, 4> kNose = {{{-0.090, 0.000}, {0.0, 0.155}, {0.090, 0.000}, {0.0, 0.030}}};
 constexpr std::array<Point, 27> kGrin = {{
-    {-0.690, -0.045}, {-0.560, -0.135}, {-0.440, -0.190}, {-0.405, -0.115}, {-0.300, -0.140},
-    {-0.285, -0.222}, {-0.150, -0.243}, {-0.060, -0.248}, {-0.050, -0.170}, {0.050, -0.170},
-    {0.060, -0.248},  {0.150, -0.243},  {0.285, -0.222},  {0.300, -0.140},  {0.405, -0.115},
-    {0.440, -0.190},  {0.560, -0.135},  {0.690, -0.045},  {0.610, -0.225},  {0.480, -0.345},
-    {0.300, -0.430},  {0.215, -0.452},  {0.190, -0.360},  {0.080, -0.372},  {0.075, -0.475},
-    {-0.120, -0.475}, {-0.440, -0.370},
+    {-0.680, 0.060},  {-0.560, -0.050}, {-0.440, -0.110}, {-0.405, -0.035}, {-0.300, -0.062},
+    {-0.285, -0.147}, {-0.150, -0.170}, {-0.060, -0.176}, {-0.050, -0.095}, {0.050, -0.095},
+    {0.060, -0.176},  {0.150, -0.170},  {0.285, -0.147},  {0.300, -0.062},  {0.405, -0.035},
+    {0.440, -0.110},  {0.560, -0.050},  {0.680, 0.060},   {0.620, -0.120},  {0.500, -0.250},
+    {0.320, -0.348},  {0.225, -0.377},  {0.198, -0.285},  {0.085, -0.298},  {0.078, -0.405},
+    {-0.140, -0.400}, {-0.450, -0.285},
 }};
 
 /// Positive inside the closed outline, negative outside; exact Euclidean distance.
@@ -101,7 +101,7 @@ constexpr double kWordWidth = 8.0;
 
 double carvedDepth(const Vec2& p) {
   // Nothing is carved above the eyes, below the grin or beside it.
-  if (p.y() > 0.5 || p.y() < -0.6 || std::abs(p.x()) > 0.8) return -0.1;
+  if (p.y() > 0.56 || p.y() < -0.5 || std::abs(p.x()) > 0.8) return -0.1;
   const double eye = signedDistance(kEye, -std::abs(p.x()), p.y());
   const double nose = signedDistance(kNose, p.x(), p.y());
   const double grin = signedDistance(kGrin, p.x(), p.y());
@@ -109,7 +109,7 @@ double carvedDepth(const Vec2& p) {
 }
 
 double candleGlow(const Vec2& p) {
-  const double dx = p.x() / 0.60, dy = (p.y() + 0.40) / 0.52;
+  const double dx = p.x() / 0.60, dy = (p.y() + 0.33) / 0.52;
   return 1 / (1 + 2.3 * (dx * dx + dy * dy));
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr double kHalfHeight = 0.80;
 constexpr double kTopDimpleDepth = 0.34, kTopDimpleWidth = 0.62;
 constexpr double kBottomDimpleDepth = 0.20, kBottomDimpleWidth = 0.60;
-constexpr double kGrooveDepth = 0.125;
+constexpr double kGrooveDepth = 0.108;
 constexpr double kLumpHeight = 0.022;
 constexpr double kCoreRadius = 0.42;
 

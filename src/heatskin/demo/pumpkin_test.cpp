@@ -296,15 +296,15 @@ TEST(PumpkinAtlas, PlaceInvertsUv) {
 }
 
 TEST(PumpkinDrawing, FaceHasEyesNoseAndTeeth) {
-  EXPECT_GT(carvedDepth({-0.38, 0.2}), 0);
-  EXPECT_GT(carvedDepth({0.38, 0.2}), 0);
-  EXPECT_GT(carvedDepth({0, 0}), 0);
-  EXPECT_GT(carvedDepth({0, -0.3}), 0);
-  EXPECT_LT(carvedDepth({0, -0.2}) * carvedDepth({0.1, -0.2}), 0) << "a notch between upper teeth";
-  EXPECT_LT(carvedDepth({0, 0.3}), 0);
+  EXPECT_GT(carvedDepth({-0.36, 0.28}), 0);
+  EXPECT_GT(carvedDepth({0.36, 0.28}), 0);
+  EXPECT_GT(carvedDepth({0, 0.08}), 0);
+  EXPECT_GT(carvedDepth({0, -0.22}), 0);
+  EXPECT_LT(carvedDepth({0, -0.13}) * carvedDepth({0.1, -0.13}), 0) << "a notch between upper teeth";
+  EXPECT_LT(carvedDepth({0, 0.4}), 0);
   EXPECT_LT(carvedDepth({0.9, 0.9}), 0);
   // Exact distance: half a step across a straight part of the outline changes it by half a step.
-  EXPECT_NEAR(carvedDepth({0, -0.175}) - carvedDepth({0, -0.172}), 0.003, 1e-12);
+  EXPECT_NEAR(carvedDepth({0, -0.100}) - carvedDepth({0, -0.097}), 0.003, 1e-12);
 }
 
 Vec3 bilinear(const Image& image, const Vec2& uv) {
