@@ -49,7 +49,7 @@ struct WireOptions {
 
 struct RenderOptions {
   int supersampling = 1;  ///< n: n x n samples per pixel, averaged in linear light (box filter); 1 .. 8
-  Vec3f background = {0.62f, 0.62f, 0.62f};  ///< sRGB; both white and black assets stand out
+  Vec3f background = {0.55f, 0.60f, 0.66f};  ///< sRGB; white, grey and black assets all stand out
   WireOptions wire;
 };
 
@@ -71,9 +71,9 @@ struct ShadedOptions {
   int key_directions = 36;  ///< a large lamp, upper left of the camera
   int shadow_map_size = 384;
   bool ground_shadow = true;  ///< the object stands on an invisible floor; off when seen from below it
-  double crease_angle = 35 * kDegree;               ///< edges sharper than this stay sharp
-  Vec3f background_top = {0.965f, 0.968f, 0.972f};  ///< sRGB
-  Vec3f background_bottom = {0.84f, 0.85f, 0.87f};
+  double crease_angle = 35 * kDegree;            ///< edges sharper than this stay sharp
+  Vec3f background_top = {0.88f, 0.89f, 0.90f};  ///< sRGB
+  Vec3f background_bottom = {0.70f, 0.71f, 0.73f};
   WireOptions wire;
 };
 

@@ -45,9 +45,14 @@ struct Light {
   Vec3 direction;
   bool key = false;
 
+  /// True when nothing is above x; x is no point of the surface.
+  bool reaches(const Vec3& x) const {
+    return static_cast<double>(shadow.at(x)) <= direction.dot(x - shadow.center);
+  }
+  /// The same for a point of the surface.
   bool reaches(const Vec3& x, const Vec3& normal) const {
     const Vec3 from = x + (kShadowOffset / shadow.cells_per_unit) * normal;
-    return static_cast<double>(shadow.at(from)) <= direction.dot(from - shadow.center);
+    return reaches(from);
   }
 };
 
@@ -158,7 +163,7 @@ double floorLight(const Studio& studio, int pass, int passes, const Vec3& eye, c
     return [&, strength](const Light& light, double weight) {
       const double amount = strength * weight * std::max(0.0, light.direction.dot(studio.up));
       open += amount;
-      if (light.reaches(x, studio.up)) seen += amount;
+      if (light.reaches(x)) seen += amount;
     };
   };
   forLights(studio.sky, pass, passes, gather(2 * kSkyLight));
