@@ -70,14 +70,14 @@ struct Figures {
   Vec3f mean_color = Vec3f::Zero();
 };
 
-/// A sphere around the top fifth of the surface: the stem.
+/// A sphere around the top of the surface: the stem.
 BoundingSphere stemSphere(const Surface& surface) {
   double low = surface.positions()[0].y(), high = low;
   for (const Vec3& p : surface.positions()) {
     low = std::min(low, p.y());
     high = std::max(high, p.y());
   }
-  const double from = high - 0.2 * (high - low);
+  const double from = high - 0.17 * (high - low);
   Vec3 box_low = Vec3::Constant(1e30), box_high = Vec3::Constant(-1e30);
   for (const Vec3& p : surface.positions()) {
     if (p.y() < from) continue;
@@ -219,11 +219,13 @@ class Demo : public Verb {
     const auto colors = appearanceColors(subject.appearance);
     console.begin("drawing", 5 + kTurntableFrames);
     std::size_t done = 0;
-    const auto shaded = [&](const Camera& camera, int width, int height, float wire = 0) {
+    const auto shaded = [&](const Camera& camera, int width, int height, int samples = 3, float wire = 0) {
       ShadedOptions options;
+      options.supersampling = samples;
       options.wire.width = wire;
       return renderShaded(surface, camera, width, height, colors, options).image;
     };
+    const Camera hero = orbitCamera(boundingSphere(surface), 22 * kDegree, 16 * kDegree, 4.0 / 3);
     const auto add = [&](const std::string& name, const ImageF& image, const char* caption,
                          bool wide = false) -> Result<void> {
       const auto png = save(name, image);
@@ -234,11 +236,10 @@ class Demo : public Verb {
     };
 
     page.section("What it looks like");
-    if (auto r = add("hero.png", shaded(defaultView(surface, 4.0 / 3), 960, 720), "Studio light."); !r)
-      return r;
+    if (auto r = add("hero.png", shaded(hero, 960, 720), "Studio light."); !r) return r;
     std::vector<std::vector<std::uint8_t>> frames;
     for (const Camera& camera : turntable(surface, kTurntableFrames)) {
-      const auto png = save(fmt::format("turntable_{:02}.png", frames.size()), shaded(camera, 360, 270));
+      const auto png = save(fmt::format("turntable_{:02}.png", frames.size()), shaded(camera, 360, 270, 2));
       if (!png) return png.error();
       frames.push_back(*png);
       console.update(++done, "turntable");
@@ -253,13 +254,13 @@ class Demo : public Verb {
                      "The stem.");
         !r)
       return r;
-    if (auto r = add("mesh.png", shaded(defaultView(surface, 4.0 / 3), 640, 480, 0.7f), "The triangles."); !r)
-      return r;
+    if (auto r = add("mesh.png", shaded(hero, 640, 480, 3, 0.7f), "The triangles."); !r) return r;
 
     std::vector<ImageF> views;
     std::vector<std::string> labels;
     RenderOptions smooth;
     smooth.supersampling = 2;
+    smooth.background = Vec3f(1, 1, 1);
     for (const Camera& camera : standardViews(surface)) {
       labels.push_back(fmt::format("view {}", views.size()));
       views.push_back(renderAlbedo(surface, camera, 256, 256, colors, smooth).image);

@@ -117,7 +117,8 @@ class HelpFormatter : public CLI::Formatter {
     std::string text = "\nUsage: " + app->get_name();
     for (const CLI::Option* option : app->get_options()) {
       if (!option->get_positional()) continue;
-      text += fmt::format(option->get_required() ? " {}" : " [{}]", option->get_name(true));
+      const std::string name = option->get_name(true);
+      text += option->get_required() ? " " + name : " [" + name + "]";
     }
     for (const CLI::Option* option : app->get_options()) {
       if (option->get_positional() || !option->get_required()) continue;
