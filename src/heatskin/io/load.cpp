@@ -77,8 +77,8 @@ void noteMissingColor(Asset& asset, const LoadOptions& options) {
   // A scan in a PLY file is often shape only; the other formats normally come with a look.
   asset.notices.push_back(
       {"no_color",
-       "there is no texture, no vertex colour and no material colour: everything is white "
-       "and there is nothing to fit",
+       "there is no usable texture, no vertex colour and no material colour: everything is "
+       "white and there is nothing to fit",
        1, asset.format != "ply"});
 }
 
@@ -102,13 +102,18 @@ void noteConstantUvs(Asset& asset) {
 
 /// Coordinates that single precision cannot hold, and those that even double cannot square.
 Result<void> checkExtent(Asset& asset) {
+  // Boxes of meshes, not of every instance's vertices: a forest may place one tree a million times.
+  std::vector<Eigen::AlignedBox3d> boxes(asset.meshes.size());
+  for (std::size_t m = 0; m < boxes.size(); ++m) {
+    for (const Primitive& primitive : asset.meshes[m].primitives) {
+      for (const std::uint32_t vertex : primitive.triangles)
+        boxes[m].extend(primitive.positions[vertex]);
+    }
+  }
   Eigen::AlignedBox3d world;
   for (const Instance& instance : asset.instances) {
-    for (const Primitive& primitive : asset.meshes[static_cast<std::size_t>(instance.mesh)].primitives) {
-      for (const std::uint32_t vertex : primitive.triangles) {
-        world.extend(instance.asset_from_mesh * primitive.positions[vertex]);
-      }
-    }
+    const Eigen::AlignedBox3d& box = boxes[static_cast<std::size_t>(instance.mesh)];
+    if (!box.isEmpty()) world.extend(box.transformed(instance.asset_from_mesh));
   }
   const double extent = world.sizes().maxCoeff();
   const double distance = std::max(world.min().cwiseAbs().maxCoeff(), world.max().cwiseAbs().maxCoeff());
@@ -130,8 +135,7 @@ Result<void> checkExtent(Asset& asset) {
   constexpr double kFarRatio = 1 << 14;
   if (extent > 0 && distance > kFarRatio * extent) {
     asset.notices.push_back(
-        {"far_from_origin", "the object is " + shortNumber(extent) + " units wide and " +
-                                shortNumber(distance) +
+        {"far_from_origin", "the object is " + shortNumber(extent) + " wide and " + shortNumber(distance) +
                                 " away from the origin: we keep it in double, but programs that use single "
                                 "precision will damage it"});
   }

@@ -233,9 +233,10 @@ class PlyParser {
     list_.clear();
     const std::size_t value_bytes = values_->ascii() ? 1 : ply::sizeOf(property.type);
     if (!(count >= 0) || count > static_cast<double>(values_->left() / value_bytes)) {
+      const auto shown = static_cast<long long>(std::clamp(count, -1e18, 1e18));
       return refuse(element, row,
-                    "list of " + std::to_string(static_cast<long long>(std::clamp(count, -1e18, 1e18))) +
-                        " values is longer than the file");
+                    "the file ends early: a list of " + std::to_string(shown) +
+                        " values does not fit into the " + std::to_string(values_->left()) + " bytes left");
     }
     const auto length = static_cast<std::size_t>(count);
     if (!keep && !values_->ascii()) {

@@ -255,7 +255,8 @@ TEST(PlyReader, ErrorsSayWhatAndWhere) {
             "/nowhere/test.ply:16: face 0: '0.5' is not a number of the declared type");
   EXPECT_EQ(change("4 0 2 3 4\n", "4 0 2 3"), "/nowhere/test.ply: the file ends early: in face 1 of 2");
   EXPECT_EQ(change("4 0 2 3 4\n", "4000000000 0 2 3 4\n"),
-            "/nowhere/test.ply:17: face 1: list of 4000000000 values is longer than the file");
+            "/nowhere/test.ply:17: face 1: the file ends early: a list of 4000000000 values does not fit "
+            "into the 9 bytes left");
   EXPECT_EQ(
       change("face 2", "face 4000000000"),
       "/nowhere/test.ply: the file ends early: 4000000000 of element 'face' do not fit into the 48 bytes "
