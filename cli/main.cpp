@@ -100,7 +100,7 @@ class HelpFormatter : public CLI::Formatter {
   HelpFormatter() { column_width(28); }
 
   std::string make_option_opts(const CLI::Option* option) const override {
-    if (option->get_type_size() == 0) return "";
+    if (option->get_type_size() == 0 || option->get_positional()) return "";
     // The type's name is followed by the names of its checks.
     const std::string type = option->get_type_name();
     std::string text = " " + type.substr(0, type.find(':'));
@@ -130,7 +130,7 @@ class HelpFormatter : public CLI::Formatter {
 
 void addCommonOptions(CLI::App& app, CommonOptions& common) {
   const std::string title = "Options of every verb";
-  app.get_help_ptr()->group(title)->description("This text");
+  app.get_help_ptr()->description("This text");
   app.add_option("--json", common.json, "Write results as JSON to FILE; - is stdout")
       ->type_name("FILE")
       ->group(title);

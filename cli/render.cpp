@@ -86,9 +86,11 @@ class Render : public Verb {
         ->capture_default_str();
     app.add_flag("--sheet", sheet_, "All views on one contact sheet");
     app.add_option("--mode", mode_, "albedo: colours without light; shaded: for people; normals")
+        ->type_name("MODE")
         ->check(CLI::IsMember({"albedo", "shaded", "normals"}))
         ->capture_default_str();
-    app.add_option("--filter", filter_, "How textures are read")
+    app.add_option("--filter", filter_, "How textures are read: nearest or bilinear")
+        ->type_name("FILTER")
         ->check(CLI::IsMember({"nearest", "bilinear"}))
         ->capture_default_str();
     app.add_option("--aa", samples_, "N x N samples per pixel (default: 1, shaded 3)")
