@@ -21,7 +21,8 @@ void forEachMutation(const std::string& seed, std::size_t count, const Check& ch
     return static_cast<std::size_t>(random.below(index++, bound));
   };
   // Bytes that mean something in text formats, and the corner values of binary numbers.
-  constexpr std::string_view kTelling("0123456789-+.eE/ \n\r\t\\#\0\xFF\x7F\x80naif", 35);
+  using namespace std::string_view_literals;
+  constexpr std::string_view kTelling = "0123456789-+.eE/ \n\r\t\\#\0\xFF\x7F\x80naif"sv;
   for (std::size_t i = 0; i < count; ++i) {
     std::string text = seed;
     const std::size_t damages = 1 + below(4);
