@@ -18,7 +18,9 @@ inline float linearFromSrgb(float srgb) {
 /// sRGB display value from linear light; exact at 0 and 1. Values below 0 continue the linear piece.
 inline float srgbFromLinear(float linear) {
   constexpr float kKnee = 0.0031308f;  // end of the linear piece, linear side
-  return linear <= kKnee ? 12.92f * linear : 1.055f * std::pow(linear, 1.0f / 2.4f) - 0.055f;
+  if (linear <= kKnee) return 12.92f * linear;
+  // The difference in double: in float 1.055 - 0.055 is not 1.
+  return static_cast<float>(1.055 * static_cast<double>(std::pow(linear, 1.0f / 2.4f)) - 0.055);
 }
 
 /// linearFromSrgb8[t] is the linear light of the 8-bit sRGB value t, rounded from double.
