@@ -136,6 +136,7 @@ void addCommonOptions(CLI::App& app, CommonOptions& common) {
       ->group(title);
   app.add_option("--seed", common.seed, "Seed of everything random; same seed, same bytes")
       ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str()
       ->group(title);
   app.add_option("--threads", common.threads, "Threads to use, 0: all cores; results do not depend on it")

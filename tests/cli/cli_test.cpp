@@ -17,8 +17,9 @@ namespace {
 
 using nlohmann::json;
 
+// With vertex colours, so that there is nothing to warn about.
 constexpr const char* kTetrahedron =
-    "v 1 1 1\nv 1 -1 -1\nv -1 1 -1\nv -1 -1 1\n"
+    "v 1 1 1 1 0 0\nv 1 -1 -1 0 1 0\nv -1 1 -1 0 0 1\nv -1 -1 1 1 1 0\n"
     "f 1 2 3\nf 1 4 2\nf 1 3 4\nf 2 4 3\n";
 
 // One face of the tetrahedron is missing, one is there twice, one has no area.
@@ -184,7 +185,9 @@ TEST(Cli, InspectJsonHasItsKeysAndTheRightNumbers) {
   EXPECT_EQ(result.at("materials"), 0);
   EXPECT_EQ(result.at("textures"), 0);
   EXPECT_TRUE(result.at("warnings").is_array());
-  EXPECT_EQ(result.at("something_to_fit"), false);
+  EXPECT_EQ(result.at("something_to_fit"), true);
+  EXPECT_EQ(result.at("vertex_colors"), true);
+  EXPECT_EQ(result.at("warnings"), json::array());
   // Four equilateral triangles with sides sqrt(8).
   EXPECT_NEAR(result.at("area").get<double>(), 8 * std::sqrt(3.0), 1e-12);
   EXPECT_NEAR(result.at("mean_edge_length").get<double>(), std::sqrt(8.0), 1e-12);
@@ -265,7 +268,7 @@ TEST(Cli, ColourIsForTerminalsThatWantIt) {
 
 TEST(Cli, FileNamesMayHaveSpacesAndAnyScript) {
   TemporaryFolder folder;
-  for (const std::string& name : {"two words.obj", "Kürbis ❤ 南瓜.obj", "-dash.obj", "semi;$HOME'\".obj"}) {
+  for (const std::string name : {"two words.obj", "Kürbis ❤ 南瓜.obj", "-dash.obj", "semi;$HOME'\".obj"}) {
     SCOPED_TRACE(name);
     const std::string mesh = folder.write(name, kTetrahedron);
     const auto inspected = runHeatskin({"inspect", mesh, "--json", folder / (name + ".json")});
@@ -327,14 +330,13 @@ TEST(Cli, CtrlCEndsWith130AndLeavesNoFile) {
 TEST(Cli, OutOfMemoryIsOneLineAndCode1) {
   if (kSanitized) GTEST_SKIP() << "a memory limit cannot be set under AddressSanitizer";
   TemporaryFolder folder;
-  ProcessOptions options;
+  const std::string mesh = folder.write("mesh.obj", kTetrahedron);
+  ProcessOptions options;  // 8192 x 8192 pixels need gigabytes
   options.memory_limit_bytes = std::size_t{400} << 20;
-  const auto outcome = runHeatskin({"demo-asset", "-o", folder / "p.glb", "--resolution", "1000000",
-                                    "--texture", "4096", "--threads", "1"},
-                                   options);
+  const auto outcome = runHeatskin({"render", mesh, "-o", folder / "out.png", "--size", "8192"}, options);
   expectError(outcome, 1);
   expectContains(outcome.err, "out of memory");
-  EXPECT_TRUE(folder.names().empty());
+  EXPECT_EQ(folder.names(), std::set<std::string>{"mesh.obj"});
 }
 
 TEST(Cli, SameSeedSameBytesForAnyNumberOfThreads) {
