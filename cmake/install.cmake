@@ -9,8 +9,19 @@ install(TARGETS heatskin EXPORT heatskinTargets
 if(TARGET heatskin_cli)
   install(TARGETS heatskin_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/heatskin DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-        FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE PATTERN "test_*.h" EXCLUDE)
+
+# Public headers need nothing but Eigen and each other. These are for our own sources and tests.
+set(private_headers
+  PATTERN "*-inl.h" EXCLUDE
+  PATTERN "test_*.h" EXCLUDE
+  PATTERN "*_checker.h" EXCLUDE
+  PATTERN "gltf_*.h" EXCLUDE
+  PATTERN "glb_builder.h" EXCLUDE)
+foreach(module ${HEATSKIN_MODULES})
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/heatskin/${module}
+          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heatskin
+          FILES_MATCHING PATTERN "*.h" ${private_headers})
+endforeach()
 install(FILES ${PROJECT_BINARY_DIR}/generated/heatskin/version.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heatskin)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

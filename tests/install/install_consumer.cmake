@@ -2,6 +2,8 @@
 # and with pkg-config, and runs it. Also: every installed header compiles on its own, and nothing installed remembers
 # where it was built.
 
+cmake_minimum_required(VERSION 3.25)
+
 set(work ${HEATSKIN_BUILD_DIR}/install-consumer)
 set(prefix ${work}/moved/prefix)
 file(REMOVE_RECURSE ${work})
