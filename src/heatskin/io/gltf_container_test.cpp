@@ -109,6 +109,12 @@ TEST(GltfJsonText, ByteOrderMarkAndEmbeddedBuffer) {
   EXPECT_TRUE(asset->notices.empty());
 }
 
+TEST(GltfJsonText, ZerosInsteadOfSpacesAsPadding) {
+  Bytes file = squareBuilder().gltf();
+  file.insert(file.end(), 3, 0);
+  EXPECT_EQ(outcome(file, "a.gltf"), "ok");
+}
+
 TEST(GltfJsonText, SyntaxErrorsHaveAPosition) {
   EXPECT_EQ(outcome(bytesOfText("{\n \"asset\": nan}"), "a.gltf"),
             "a.gltf: invalid JSON at line 2, column 12");

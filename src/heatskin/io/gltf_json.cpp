@@ -81,6 +81,8 @@ Result<Json> parseText(std::string_view text) {
 Result<ParsedJson> parseJson(std::span<const std::uint8_t> bytes) {
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  // GLB pads its JSON with spaces; some writers use zeros.
+  text.remove_suffix(text.size() - (text.find_last_not_of('\0') + 1));
   if (text.size() > kMaxTextBytes) {
     return inputError("the JSON text is larger than " + std::to_string(kMaxTextBytes >> 20) +
                       " MiB; store the data as .glb");
