@@ -192,7 +192,8 @@ void Console::update(std::size_t done, std::string_view detail) {
   done_ = done;
   detail_ = oneLine(detail);
   const double since = std::chrono::duration<double>(Clock::now() - last_draw_).count();
-  if (since >= (stderr_terminal_ ? kBarInterval_s : kLineInterval_s)) drawProgress(false);
+  const bool last = total_ > 0 && done_ >= total_;  // end() is about to say so
+  if (!last && since >= (stderr_terminal_ ? kBarInterval_s : kLineInterval_s)) drawProgress(false);
 }
 
 void Console::end() {

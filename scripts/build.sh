@@ -26,8 +26,14 @@ fi
 targets=()
 if [ $# -gt 0 ]; then targets=(--target "$@"); fi
 log=$build/build.log
-show() { if [ -t 1 ]; then cat; else awk '/^\[[0-9]+\/[0-9]+\]/ { n = $0; sub(/\/.*/, "", n); sub(/\[/, "", n)
-           if (n % 20 == 0) print; next } shown < 120 { print; ++shown } { fflush() }'; fi; }
+# On a terminal ninja's own display; elsewhere every twentieth step and the first errors.
+show() {
+  if [ -t 1 ]; then cat; else awk '
+    /^\[[0-9]+\/[0-9]+\]/ { n = $1; gsub(/[^0-9\/]/, "", n); sub(/\/.*/, "", n)
+                            if (n % 20 == 0) { print substr($0, 1, 120); fflush() }
+                            next }
+    shown < 120 { print substr($0, 1, 400); fflush(); ++shown }'; fi
+}
 cmake --build "$build" -j "$jobs" "${targets[@]}" 2>&1 | tee "$log" | show
 if [ "${PIPESTATUS[0]}" -ne 0 ]; then
   echo "build: the preset '$preset' does not build; everything the compiler said is in $log" >&2
