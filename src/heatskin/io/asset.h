@@ -100,7 +100,7 @@ struct Asset {
   std::vector<Instance> instances;
   std::vector<Notice> notices;          ///< what the reader skipped, replaced or doubted
   std::vector<std::string> extensions;  ///< glTF extensions used by the file
-  std::size_t stored_vertices = 0;  ///< before welding, over all triangle primitives of all instances
+  std::size_t stored_vertices = 0;      ///< before welding, over all triangle primitives of all instances
 };
 
 }  // namespace heatskin

@@ -57,8 +57,8 @@ struct ClosestPointQuery::State {
   RTCScene scene = nullptr;
 
   explicit State(const Surface& s) : surface(&s) {
-    // No thread limit here: Embree would impose it on all of TBB, ours included. The shape of its tree may depend on
-    // threads, the answers do not: ties are resolved by face.
+    // No thread limit here: Embree would impose it on all of TBB, ours included. The shape of its tree may
+    // depend on threads, the answers do not: ties are resolved by face.
     device = rtcNewDevice(nullptr);
     scene = rtcNewScene(device);
     rtcSetSceneFlags(scene, RTC_SCENE_FLAG_ROBUST);
