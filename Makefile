@@ -3,9 +3,10 @@
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 BENCH ?=
+FUZZ_SECONDS ?= 60
 
 .NOTPARALLEL:
-.PHONY: help deps build demo test asan lint format bench install clean
+.PHONY: help deps build demo test asan lint format fuzz bench install clean
 
 help:
 	@echo "heatskin: textures without UVs"
@@ -17,6 +18,7 @@ help:
 	@echo "  make asan      all tests under AddressSanitizer and UBSan (build-asan/)"
 	@echo "  make lint      clang-format and clang-tidy"
 	@echo "  make format    apply clang-format"
+	@echo "  make fuzz      libFuzzer on the file readers (FUZZ_SECONDS=60 each)"
 	@echo "  make bench     speed figures (BENCH=walk for one)"
 	@echo "  make install   into PREFIX ($(PREFIX))"
 	@echo "  make deps      install the Debian packages of packages.txt that are missing (the others do it too)"
@@ -46,6 +48,9 @@ lint: build
 
 format: deps
 	@scripts/format.sh
+
+fuzz: deps
+	@scripts/fuzz.sh $(FUZZ_SECONDS)
 
 bench: build
 	@mkdir -p out

@@ -37,7 +37,7 @@ install(FILES ${PROJECT_BINARY_DIR}/heatskinConfig.cmake ${PROJECT_BINARY_DIR}/h
         DESTINATION ${heatskin_package_dir})
 
 # A static libheatskin needs its dependencies in every link, so they are not private then.
-set(heatskin_pc_packages "tbb fmt libpng libjpeg libwebp draco")
+set(heatskin_pc_packages "tbb fmt libpng libjpeg libwebp draco libhwy")
 set(heatskin_pc_libs "-lmeshoptimizer -lembree3")
 if(BUILD_SHARED_LIBS)
   set(HEATSKIN_PC_REQUIRES_PRIVATE ${heatskin_pc_packages})

@@ -14,9 +14,10 @@ namespace heatskin {
 struct LoadOptions {
   std::size_t max_image_pixels = std::size_t{1} << 28;  ///< 16384 x 16384, 1 GiB as RGBA
   std::size_t max_total_pixels = std::size_t{1} << 29;  ///< over all images of an asset
-  std::size_t max_vertices = std::size_t{1} << 28;      ///< over the whole asset, instances counted
-  std::size_t max_triangles = std::size_t{1} << 28;     ///< over the whole asset, instances counted
-  bool load_images = true;                              ///< false: geometry only
+  std::size_t max_vertices = std::size_t{1}
+                             << 25;  ///< over the whole asset, instances counted; 10 GB as a surface
+  std::size_t max_triangles = std::size_t{1} << 25;  ///< over the whole asset, instances counted
+  bool load_images = true;                           ///< false: geometry only
 };
 
 /// Reads .glb, .gltf, .obj or .ply, told apart by extension and checked against the content. The asset has at

@@ -1,0 +1,30 @@
+#!/bin/bash
+# fuzz.sh [SECONDS] [NAME...]: builds the libFuzzer entries of tests/fuzz with clang, AddressSanitizer and UBSan and runs each for
+# the given time, starting from the hostile shared assets where they are. Findings are left in out/fuzz.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seconds=${1:-60}
+shift || true
+if ! command -v clang++ >/dev/null; then
+  echo "fuzz: clang++ is needed: apt-get install clang libclang-rt-14-dev" >&2
+  exit 1
+fi
+names=("$@")
+if [ ${#names[@]} -eq 0 ]; then
+  for entry in tests/fuzz/fuzz_*.cpp; do names+=("$(basename "$entry" .cpp | sed s/^fuzz_//)"); done
+fi
+mkdir -p out/fuzz
+assets=${HEATSKIN_ASSETS:-../shared/assets}
+flags=(-std=c++20 -O1 -g1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Isrc -Itests
+  -isystem /usr/include/eigen3)
+for name in "${names[@]}"; do
+  echo "== $name: building"
+  clang++ "${flags[@]}" "tests/fuzz/fuzz_$name.cpp" $(ls src/heatskin/base/*.cpp src/heatskin/io/*.cpp | grep -v _test) \
+    -o "out/fuzz/$name" $(pkg-config --libs tbb fmt libpng libjpeg libwebp draco zlib) -lmeshoptimizer
+  mkdir -p "out/fuzz/corpus_$name"
+  seeds=()
+  if [ -d "$assets/bad" ]; then seeds+=("$assets/bad"); fi
+  echo "== $name: $seconds s"
+  "out/fuzz/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
+    -artifact_prefix="out/fuzz/${name}_" "out/fuzz/corpus_$name" "${seeds[@]}" 2>&1 | tail -n 3
+done

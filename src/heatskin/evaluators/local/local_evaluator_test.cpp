@@ -1,0 +1,175 @@
+#include "heatskin/evaluators/local/local_evaluator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <gtest/gtest.h>
+
+#include "heatskin/base/rng.h"
+#include "heatskin/kernels/compositor.h"
+#include "heatskin/surface/sampling.h"
+
+#include "support/tiny_surfaces.h"
+
+namespace heatskin::local {
+namespace {
+
+KernelSet randomKernels(const Surface& surface, std::size_t count, std::uint64_t seed) {
+  KernelSet kernels;
+  kernels.resize(count);
+  kernels.positions = sampleSurface(surface, count, seed);
+  const RandomStream random(seed, 77);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto a = random.uniform2(2 * i), b = random.uniform2(2 * i + 1);
+    kernels.angles[i] = static_cast<float>(std::numbers::pi * a[0]);
+    kernels.anisotropies[i] = static_cast<float>(1 + 99 * a[1]);
+    kernels.thresholds[i] = static_cast<float>(0.3 + 0.6 * b[0]);
+    kernels.sharpnesses[i] = static_cast<float>(10 + 40 * b[1]);
+    kernels.colors[i] = Vec3f(0.1f, -0.1f, 0.2f);
+  }
+  return kernels;
+}
+
+/// Vectorised against plain code, candidates and responses and gradients.
+void expectTwins(const Surface& surface, const LocalOptions& options, std::size_t count) {
+  LocalEvaluator evaluator(surface, options);
+  evaluator.rebuild(randomKernels(surface, count, 3));
+  const PairTables tables = evaluator.tables();
+  std::vector<QueryRow> queries;
+  for (const SurfacePoint& p : sampleSurface(surface, 500, 9))
+    queries.push_back(evaluator.queryRow(p));
+  ResponseBlock fast, slow;
+  fast.resize(queries.size(), options.candidates);
+  slow.resize(queries.size(), options.candidates);
+  respondBlock(tables, queries, fast);
+  respondBlockScalar(tables, queries, slow);
+  std::size_t different = 0, total = 0;
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    ASSERT_EQ(fast.counts[q], slow.counts[q]);
+    // In grids pairs come in the order of cells; compare as sets ordered by pair.
+    const auto sorted = [&](const ResponseBlock& block) {
+      std::vector<std::pair<std::uint32_t, float>> list;
+      for (std::size_t i = 0; i < block.counts[q]; ++i) {
+        const std::size_t at = q * block.capacity + i;
+        EXPECT_EQ(block.kernels[at], tables.supports->kernels[block.pairs[at]]);
+        list.emplace_back(block.pairs[at], block.x[at]);
+      }
+      std::sort(list.begin(), list.end());
+      return list;
+    };
+    const auto a = sorted(fast), b = sorted(slow);
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      ++total;
+      if (a[i].first != b[i].first) {
+        ++different;
+        continue;
+      }
+      // fastExp: 3e-7 relative; the exponent (up to 87) carries a few float roundings.
+      EXPECT_NEAR(a[i].second, b[i].second, 2e-5f * b[i].second + 1e-12f);
+    }
+  }
+  // Two candidates at the same distance up to rounding may change places at the rim of the 50.
+  EXPECT_LE(static_cast<double>(different), 1e-3 * static_cast<double>(total));
+
+  std::vector<float> dx(slow.x.size());
+  for (std::size_t i = 0; i < dx.size(); ++i)
+    dx[i] = static_cast<float>(i % 5) - 2.0f;
+  GradientSums sums_fast, sums_slow;
+  sums_fast.reset(count);
+  sums_slow.reset(count);
+  respondVjpBlock(tables, queries, slow, dx, sums_fast);
+  respondVjpBlockScalar(tables, queries, slow, dx, sums_slow);
+  for (std::uint32_t k = 0; k < count; ++k) {
+    const float* expected = sums_slow.find(k);
+    if (expected == nullptr) continue;
+    const float* found = sums_fast.find(k);
+    ASSERT_NE(found, nullptr);
+    double size = 1;
+    for (std::size_t c = 0; c < 4; ++c)
+      size = std::max(size, static_cast<double>(std::abs(expected[c])));
+    for (std::size_t c = 0; c < 4; ++c)
+      EXPECT_NEAR(found[c], expected[c], 2e-3 * size) << "kernel " << k << " entry " << c;
+  }
+}
+
+TEST(LocalEvaluator, VectorisedEqualsPlain) {
+  const Surface sphere = testing::build(testing::bumpySphere(3, 0.1, 2), true);
+  LocalOptions options;
+  expectTwins(sphere, options, 600);
+  options.euclidean = true;
+  expectTwins(sphere, options, 600);
+  options.euclidean = false;
+  options.window_sigma = 0;
+  options.max_radius = 0.4;
+  expectTwins(sphere, options, 600);
+}
+
+TEST(LocalEvaluator, LargeFacesAreSearchedByGridWithTheSameCandidates) {
+  const Surface cube = testing::build(testing::cube(1));
+  LocalOptions options;
+  options.max_radius = 0.5;
+  expectTwins(cube, options, 5000);
+}
+
+TEST(LocalEvaluator, ACentreThatWalkedToAnotherFaceKeepsItsDevelopment) {
+  const Surface plane = testing::build(testing::flatGrid(10, 10));
+  KernelSet kernels = randomKernels(plane, 40, 6);
+  LocalOptions options;
+  LocalEvaluator moved(plane, options), rebuilt(plane, options);
+  moved.rebuild(kernels);
+  // Moves every kernel across an edge by hand: the motion is that of the hinge.
+  std::vector<Rigid2> motions(kernels.size());
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const std::uint32_t face = kernels.positions[i].face;
+    for (int e = 0; e < 3; ++e) {
+      const std::uint32_t twin = plane.twins()[face][static_cast<std::size_t>(e)];
+      if (twin == kNone) continue;
+      motions[i] = plane.neighbourFromFace(face, e);
+      kernels.positions[i] = {twin / 3, {1.0 / 3, 1.0 / 3, 1.0 / 3}};
+      break;
+    }
+  }
+  moved.refresh(kernels, motions);
+  rebuilt.rebuild(kernels);
+  const auto queries = sampleSurface(plane, 400, 8);
+  ResponseBlock a, b;
+  moved.respond(queries, a);
+  rebuilt.respond(queries, b);
+  std::size_t compared = 0;
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    for (std::size_t i = 0; i < b.counts[q]; ++i) {
+      for (std::size_t j = 0; j < a.counts[q]; ++j) {
+        if (a.kernels[q * a.capacity + j] != b.kernels[q * b.capacity + i]) continue;
+        // On a plane a development is exact whichever way it was made.
+        EXPECT_NEAR(a.x[q * a.capacity + j], b.x[q * b.capacity + i], 1e-4f);
+        ++compared;
+      }
+    }
+  }
+  EXPECT_GT(compared, 500u);
+}
+
+TEST(LocalEvaluator, PerFaceRuleKeepsTheNearestToTheCentroid) {
+  const Surface cube = testing::build(testing::cube(1));
+  LocalOptions options;
+  options.rule = CandidateRule::kPerFace;
+  LocalEvaluator evaluator(cube, options);
+  evaluator.rebuild(randomKernels(cube, 3000, 4));
+  for (std::uint32_t f = 0; f < cube.faceCount(); ++f) {
+    EXPECT_LE(evaluator.supports().begin[f + 1] - evaluator.supports().begin[f], options.candidates);
+  }
+}
+
+TEST(SupportRadius, IsWhereTheThresholdFallsToItsTail) {
+  const LocalOptions options;
+  for (const double threshold : {0.5, 0.7, 0.95}) {
+    const double radius = supportRadius(40, threshold, options);
+    const double x = std::exp(-radius * radius * (1 / (4 * options.diffusion_time) + 1 / (2 * 0.01)));
+    EXPECT_NEAR(SoftThreshold<double>(40, threshold)(x), options.support_tail, 1e-9);
+  }
+  EXPECT_EQ(supportRadius(10, 0.3, options), options.max_radius) << "the cap";
+}
+
+}  // namespace
+}  // namespace heatskin::local

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+
+namespace heatskin::local {
+
+/// How a query on a face with more kernels than candidates chooses.
+enum class CandidateRule {
+  kPerQuery,  ///< PQ: its own nearest
+  kPerFace,   ///< PF: those nearest to the face's centroid, the same for the whole face
+};
+
+/// Options of LocalHK; the defaults are the paper's final method. Every row of its ablation table is a
+/// combination.
+struct LocalOptions {
+  double diffusion_time = 0.0625;  ///< t
+  double window_sigma = 0.1;       ///< sigma of the geodesic window; 0: no window (V0)
+  double max_radius = 0.2;         ///< cap of the support radius
+  double support_tail = 0.01;      ///< f at the rim of the support
+  std::size_t candidates = 50;
+  CandidateRule rule = CandidateRule::kPerQuery;
+  int rebuild_interval = 10;
+  bool isotropic = false;       ///< ignore anisotropy and angle
+  bool euclidean = false;       ///< chord distance and a frame projected in space, on unfolded supports
+  double edge_tolerance = 0.1;  ///< of the edge window, in edge lengths (METHOD section 8)
+};
+
+}  // namespace heatskin::local

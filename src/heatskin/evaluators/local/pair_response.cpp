@@ -1,0 +1,101 @@
+#include "heatskin/evaluators/local/pair_response.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace heatskin::local {
+namespace {
+
+Query<float> queryOf(const QueryRow& q) {
+  return {q.x, q.y, q.space_x, q.space_y, q.space_z};
+}
+
+/// Replaces the development by projection in space: centre and axis are those of the kernel's own plane, the
+/// query is projected into it, and the distance is the chord (ablation row "Euclidean distance and frame").
+void projectInSpace(const KernelRow& k, const QueryRow& row, Developed<float>& developed, Query<float>& q) {
+  const float dx = row.space_x - k.space_x, dy = row.space_y - k.space_y, dz = row.space_z - k.space_z;
+  developed.center_x = developed.center_y = 0;
+  developed.axis_x = k.axis_x;
+  developed.axis_y = k.axis_y;
+  q.x = k.basis_x[0] * dx + k.basis_x[1] * dy + k.basis_x[2] * dz;
+  q.y = k.basis_y[0] * dx + k.basis_y[1] * dy + k.basis_y[2] * dz;
+}
+
+}  // namespace
+
+Developed<float> develop(const PairTables& tables, std::uint32_t pair) {
+  const SupportTable& s = *tables.supports;
+  const KernelRow& k = tables.kernels[s.kernels[pair]];
+  const float c = s.cosines[pair], n = s.sines[pair];
+  Developed<float> developed;
+  developed.center_x = c * k.center_x - n * k.center_y + s.offsets_x[pair];
+  developed.center_y = n * k.center_x + c * k.center_y + s.offsets_y[pair];
+  developed.axis_x = c * k.axis_x - n * k.axis_y;
+  developed.axis_y = n * k.axis_x + c * k.axis_y;
+  developed.anisotropy = k.anisotropy;
+  developed.space_x = k.space_x;
+  developed.space_y = k.space_y;
+  developed.space_z = k.space_z;
+  return developed;
+}
+
+void respondBlockScalar(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& out) {
+  std::vector<std::pair<float, std::uint32_t>> found;
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    found.clear();
+    for (std::uint32_t pair = tables.supports->begin[queries[i].face];
+         pair < tables.supports->begin[queries[i].face + 1]; ++pair) {
+      Developed<float> developed = develop(tables, pair);
+      Query<float> q = queryOf(queries[i]);
+      if (tables.euclidean) {
+        projectInSpace(tables.kernels[tables.supports->kernels[pair]], queries[i], developed, q);
+      }
+      found.emplace_back(squaredDistance(developed, q), pair);
+    }
+    if (found.size() > tables.candidates) {
+      std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(tables.candidates),
+                       found.end());
+      found.resize(tables.candidates);
+      std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    }
+    out.counts[i] = static_cast<std::uint32_t>(found.size());
+    for (std::size_t n = 0; n < found.size(); ++n) {
+      const std::uint32_t pair = found[n].second, kernel = tables.supports->kernels[pair];
+      Developed<float> developed = develop(tables, pair);
+      Query<float> q = queryOf(queries[i]);
+      if (tables.euclidean) projectInSpace(tables.kernels[kernel], queries[i], developed, q);
+      out.kernels[i * out.capacity + n] = kernel;
+      out.pairs[i * out.capacity + n] = pair;
+      out.x[i * out.capacity + n] = response(developed, q, tables.shape);
+    }
+  }
+}
+
+void respondVjpBlockScalar(const PairTables& tables, std::span<const QueryRow> queries,
+                           const ResponseBlock& responses, std::span<const float> dx, GradientSums& sums) {
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    for (std::size_t n = 0; n < responses.counts[i]; ++n) {
+      const std::size_t at = i * responses.capacity + n;
+      if (dx[at] == 0) continue;
+      const std::uint32_t pair = responses.pairs[at], kernel = responses.kernels[at];
+      const KernelRow& k = tables.kernels[kernel];
+      Developed<float> developed = develop(tables, pair);
+      Query<float> q = queryOf(queries[i]);
+      if (tables.euclidean) projectInSpace(k, queries[i], developed, q);
+      const Gradient<float> g = responseVjp(developed, q, tables.shape, dx[at]);
+      float* row = sums.row(kernel);
+      // The development is fixed: dL/d(centre) = A^T dL/dS, plus the chord's part through the tangent
+      // vectors.
+      const float c = tables.euclidean ? 1 : tables.supports->cosines[pair];
+      const float s = tables.euclidean ? 0 : tables.supports->sines[pair];
+      row[GradientRow::kPositionX] += c * g.center_x + s * g.center_y + k.basis_x[0] * g.space_x +
+                                      k.basis_x[1] * g.space_y + k.basis_x[2] * g.space_z;
+      row[GradientRow::kPositionY] += -s * g.center_x + c * g.center_y + k.basis_y[0] * g.space_x +
+                                      k.basis_y[1] * g.space_y + k.basis_y[2] * g.space_z;
+      row[GradientRow::kAngle] += g.angle;
+      row[GradientRow::kAnisotropy] += g.anisotropy;
+    }
+  }
+}
+
+}  // namespace heatskin::local

@@ -1,0 +1,73 @@
+#pragma once
+
+// The inner loops of LocalHK over blocks of queries: vectorised (pair_response_simd.cpp) and as plain twins.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "heatskin/evaluators/local/response.h"
+#include "heatskin/evaluators/local/supports.h"
+#include "heatskin/kernels/response_block.h"
+
+namespace heatskin::local {
+
+/// Kernel parameters as the inner loops read them: 16 floats, one cache line.
+struct alignas(64) KernelRow {
+  float center_x,
+      center_y;  ///< in the coordinates of the face the supports were built from ("reference" coordinates)
+  float axis_x, axis_y;  ///< long axis in reference coordinates, unit
+  float anisotropy;
+  float space_x, space_y, space_z;  ///< centre in space
+  float basis_x[3], basis_y[3];     ///< tangent vectors in space that belong to the reference coordinates
+  float unused[2];
+};
+static_assert(sizeof(KernelRow) == 64);
+
+/// A query as the inner loops read it.
+struct QueryRow {
+  std::uint32_t face;
+  float x, y;                       ///< face coordinates
+  float space_x, space_y, space_z;  ///< position in space
+};
+
+/// Pairs of one face in cells of a regular grid over their developed centres, for faces with very many
+/// kernels (trap 11.7). The pairs of such a face are ordered by cell.
+struct FaceGrid {
+  float origin_x, origin_y, inverse_cell;
+  int columns, rows;
+  std::uint32_t first_cell;  ///< into FaceGrids::cells
+};
+
+struct FaceGrids {
+  std::vector<std::uint32_t> grid_of_face;  // [F] index into grids, or kNone; empty when no face needs one
+  std::vector<FaceGrid> grids;
+  std::vector<std::uint32_t>
+      cells;        // first pair of each cell, absolute; every grid has columns * rows + 1 entries
+  float drift = 0;  ///< no centre moved farther than this since the grids were built
+};
+
+/// Everything the loops read.
+struct PairTables {
+  const SupportTable* supports;
+  const KernelRow* kernels;
+  const FaceGrids* grids;
+  Shape<float> shape;
+  std::size_t candidates;  ///< per query
+  bool euclidean;          ///< chord distance and spatial frame instead of the development
+};
+
+/// Candidates (all pairs of the face, or the nearest `candidates`) and responses. `out` has been resized.
+void respondBlock(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& out);
+void respondBlockScalar(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& out);
+
+/// Gradients into the evaluator's entries of `sums`; positions in reference coordinates.
+void respondVjpBlock(const PairTables& tables, std::span<const QueryRow> queries,
+                     const ResponseBlock& responses, std::span<const float> dx, GradientSums& sums);
+void respondVjpBlockScalar(const PairTables& tables, std::span<const QueryRow> queries,
+                           const ResponseBlock& responses, std::span<const float> dx, GradientSums& sums);
+
+/// The kernel of a pair seen from the pair's face.
+Developed<float> develop(const PairTables& tables, std::uint32_t pair);
+
+}  // namespace heatskin::local

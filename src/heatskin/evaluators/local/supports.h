@@ -1,0 +1,74 @@
+#pragma once
+
+// Which faces a kernel reaches, and how its centre and frame look from there (METHOD section 8, paper section
+// "Radius-bounded batched development"). A development is a motion of the plane: face coordinates from the
+// face coordinates of the kernel's own face at the time of the rebuild.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "heatskin/base/vec.h"
+#include "heatskin/surface/surface.h"
+
+namespace heatskin::local {
+
+/// Where a propagation starts and how far it goes.
+struct SupportSource {
+  std::uint32_t face = 0;
+  Vec2f center = Vec2f::Zero();  ///< face coordinates
+  float radius = 0;              ///< support radius
+};
+
+/// Kernel-face pairs grouped by face, as parallel arrays; pairs of face f are [begin[f], begin[f + 1]),
+/// ordered by kernel.
+struct SupportTable {
+  std::vector<std::uint32_t> begin;         // [F + 1]
+  std::vector<std::uint32_t> kernels;       // [P + padding]
+  std::vector<float> cosines, sines;        // [P + padding] rotation of the development
+  std::vector<float> offsets_x, offsets_y;  // [P + padding] translation of the development
+
+  std::size_t pairCount() const { return begin.empty() ? 0 : begin.back(); }
+};
+
+/// Propagates all sources over the surface. Reuses its memory from call to call; deterministic for any thread
+/// count.
+class SupportBuilder {
+ public:
+  /// `edge_tolerance` as in LocalOptions.
+  SupportBuilder(const Surface& surface, double edge_tolerance);
+
+  /// Fills `table` with every pair of a source and a face it reaches: the face's centroid is closer to the
+  /// developed centre than radius + face radius, and the straight line there passes the edges it should
+  /// (edge-window test). Each pair is finalised once, in the order of distance.
+  void build(std::span<const SupportSource> sources, SupportTable& table);
+
+  /// The same for a single source, in the order the faces were reached (for tests and the geometry table).
+  struct Reached {
+    std::uint32_t face;
+    float cosine, sine, offset_x, offset_y;
+  };
+  std::vector<Reached> propagate(const SupportSource& source) const;
+
+ private:
+  /// What a step across an edge needs, in one cache line: the neighbour's record is not touched unless the
+  /// step succeeds.
+  struct Hinge {
+    float cosine, sine, x, y;  ///< neighbour coordinates from ours
+    float ax, ay, bx, by;      ///< the shared edge in neighbour coordinates
+    std::uint32_t face;        ///< neighbour, or kNone
+    float radius;              ///< circumscribed radius of the neighbour around its centroid
+  };
+  struct Scratch;
+
+  void propagateInto(const SupportSource& source, Scratch& scratch, std::vector<Reached>& out) const;
+
+  std::vector<Hinge> hinges_;  // [3 F]
+  std::uint32_t face_count_;
+  float edge_tolerance_;
+  std::vector<std::vector<Reached>> block_pairs_;
+  std::vector<std::vector<std::uint32_t>> block_sizes_;  // [block][source in block]
+  std::vector<std::uint32_t> block_offsets_;             // [block, F]
+};
+
+}  // namespace heatskin::local

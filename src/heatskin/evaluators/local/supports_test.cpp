@@ -1,0 +1,128 @@
+#include "heatskin/evaluators/local/supports.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "heatskin/base/parallel.h"
+#include "heatskin/surface/sampling.h"
+
+#include "support/tiny_surfaces.h"
+
+namespace heatskin::local {
+namespace {
+
+constexpr double kPaperTolerance = 0.1;
+
+std::vector<SupportSource> sourcesOn(const Surface& surface, std::size_t count, float radius) {
+  std::vector<SupportSource> sources;
+  for (const SurfacePoint& p : sampleSurface(surface, count, 1)) {
+    sources.push_back({p.face, surface.faceCoordinates(p).cast<float>(), radius});
+  }
+  return sources;
+}
+
+TEST(Supports, OnAPlaneTheDevelopmentIsThePlaneItself) {
+  const Surface surface = testing::build(testing::flatGrid(12, 12));
+  const SupportBuilder builder(surface, kPaperTolerance);
+  for (const SupportSource& source : sourcesOn(surface, 50, 0.4f)) {
+    const Vec3 center = surface.frames()[source.face].fromFace(source.center.cast<double>());
+    std::set<std::uint32_t> reached;
+    for (const auto& pair : builder.propagate(source)) {
+      EXPECT_TRUE(reached.insert(pair.face).second) << "each pair is finalised once";
+      const Rigid2 development{pair.cosine, pair.sine, {pair.offset_x, pair.offset_y}};
+      const Vec2 developed = development(source.center.cast<double>());
+      // Float motions across up to a dozen hinges.
+      EXPECT_LT((surface.frames()[pair.face].fromFace(developed) - center).norm(), 1e-5);
+    }
+    // Nothing within the radius is missed: on a convex plane every straight line stays inside.
+    for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
+      if ((surface.frames()[f].origin - center).norm() < 0.4) {
+        EXPECT_EQ(reached.count(f), 1u);
+      }
+    }
+  }
+}
+
+TEST(Supports, NoPairComesTwiceAndAllAreWithinReach) {
+  const Surface surface = testing::build(testing::bumpySphere(3, 0.2, 5));
+  const SupportBuilder builder(surface, kPaperTolerance);
+  for (const SupportSource& source : sourcesOn(surface, 100, 0.6f)) {
+    std::set<std::uint32_t> reached;
+    for (const auto& pair : builder.propagate(source)) {
+      EXPECT_TRUE(reached.insert(pair.face).second);
+      const Rigid2 development{pair.cosine, pair.sine, {pair.offset_x, pair.offset_y}};
+      const auto& corners = surface.corners()[pair.face];
+      double radius = 0;
+      for (const Vec2& corner : corners)
+        radius = std::max(radius, corner.norm());
+      EXPECT_LT(development(source.center.cast<double>()).norm(), 0.6 + radius + 1e-5);
+    }
+    EXPECT_GT(reached.size(), 20u);
+  }
+}
+
+TEST(Supports, TheTableHoldsTheSinglePropagationsForAnyThreadCount) {
+  const Surface surface = testing::build(testing::torus(24, 40));
+  SupportBuilder builder(surface, kPaperTolerance);
+  const auto sources = sourcesOn(surface, 300, 0.3f);
+  SupportTable expected;
+  setThreadCount(1);
+  builder.build(sources, expected);
+  std::size_t pairs = 0;
+  for (std::uint32_t i = 0; i < sources.size(); ++i) {
+    for (const auto& pair : builder.propagate(sources[i])) {
+      ++pairs;
+      const auto begin = expected.kernels.begin() + expected.begin[pair.face];
+      const auto end = expected.kernels.begin() + expected.begin[pair.face + 1];
+      const auto found = std::lower_bound(begin, end, i);
+      ASSERT_TRUE(found != end && *found == i) << "ordered by kernel within the face";
+      const auto at = static_cast<std::size_t>(found - expected.kernels.begin());
+      EXPECT_EQ(expected.cosines[at], pair.cosine);
+      EXPECT_EQ(expected.offsets_y[at], pair.offset_y);
+    }
+  }
+  EXPECT_EQ(pairs, expected.pairCount());
+  for (const int threads : {2, 3, 8}) {
+    setThreadCount(threads);
+    SupportTable table;
+    SupportBuilder(surface, kPaperTolerance).build(sources, table);
+    EXPECT_EQ(table.begin, expected.begin);
+    EXPECT_EQ(table.kernels, expected.kernels);
+    EXPECT_EQ(table.sines, expected.sines);
+  }
+  setThreadCount(0);
+}
+
+TEST(Supports, StayInsideTheirComponentAndStopAtBoundaries) {
+  testing::Soup two = testing::flatGrid(4, 4);
+  const auto count = static_cast<std::uint32_t>(two.positions.size());
+  const std::size_t faces = two.faces.size();
+  for (std::uint32_t v = 0; v < count; ++v)
+    two.positions.push_back(two.positions[v] + Vec3(0, 0, 0.01));
+  for (std::size_t f = 0; f < faces; ++f) {
+    two.faces.push_back({two.faces[f][0] + count, two.faces[f][1] + count, two.faces[f][2] + count});
+  }
+  const Surface surface = testing::build(two);
+  ASSERT_EQ(surface.componentCount(), 2u);
+  const SupportBuilder builder(surface, kPaperTolerance);
+  for (const SupportSource& source : sourcesOn(surface, 20, 5.0f)) {
+    const auto reached = builder.propagate(source);
+    EXPECT_EQ(reached.size(), faces);
+    for (const auto& pair : reached)
+      EXPECT_EQ(surface.components()[pair.face], surface.components()[source.face]);
+  }
+}
+
+TEST(Supports, AroundAConePointNothingLoops) {
+  const Surface surface = testing::build(testing::cone(1.0, 12, 6));
+  const SupportBuilder builder(surface, kPaperTolerance);
+  for (const SupportSource& source : sourcesOn(surface, 40, 10.0f)) {
+    EXPECT_LE(builder.propagate(source).size(), surface.faceCount());
+  }
+}
+
+}  // namespace
+}  // namespace heatskin::local

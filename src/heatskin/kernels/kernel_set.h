@@ -1,0 +1,73 @@
+#pragma once
+
+// The learned table (METHOD section 2): one mean colour and N kernels on a surface.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "heatskin/base/vec.h"
+#include "heatskin/surface/surface_point.h"
+
+namespace heatskin {
+
+/// Allowed values; every optimiser step is followed by clamping (projected gradient descent).
+struct KernelRanges {
+  static constexpr float kMinAngle = 0.0f,
+                         kMaxAngle = 3.14159265358979f;  ///< radians; the response has period pi
+  static constexpr float kMinAnisotropy = 1.0f, kMaxAnisotropy = 200.0f;
+  static constexpr float kMinThreshold = 0.3f;
+  /// 1 - 1e-8 is 1 in float32; the largest float below 1 keeps the threshold a threshold.
+  static constexpr float kMaxThreshold = 1.0f - 0x1.0p-24f;
+  static constexpr float kMinSharpness = 10.0f, kMaxSharpness = 200.0f;
+  static constexpr float kMaxResidual = 1.0f;  ///< residual colours lie in [-1, 1]
+};
+
+/// Kernel parameters as parallel arrays of one length.
+struct KernelSet {
+  Vec3f mean_color = {0.5f, 0.5f, 0.5f};  ///< m, sRGB in [0, 1]
+  std::vector<SurfacePoint> positions;    // [N]
+  std::vector<float> angles;        // [N] theta: direction of the long axis against the face's first axis
+  std::vector<float> anisotropies;  // [N] eta
+  std::vector<float> thresholds;    // [N] eps
+  std::vector<float> sharpnesses;   // [N] s
+  std::vector<Vec3f> colors;        // [N] c, residual to the mean colour
+
+  std::size_t size() const { return positions.size(); }
+
+  void resize(std::size_t count) {
+    positions.resize(count);
+    angles.resize(count);
+    anisotropies.resize(count);
+    thresholds.resize(count);
+    sharpnesses.resize(count);
+    colors.resize(count);
+  }
+
+  /// Appends a copy of kernel `i`.
+  void append(std::size_t i) {
+    positions.push_back(positions[i]);
+    angles.push_back(angles[i]);
+    anisotropies.push_back(anisotropies[i]);
+    thresholds.push_back(thresholds[i]);
+    sharpnesses.push_back(sharpnesses[i]);
+    colors.push_back(colors[i]);
+  }
+
+  /// Keeps the kernels named in `kept` (increasing indices), in order.
+  void select(const std::vector<std::uint32_t>& kept) {
+    for (std::size_t k = 0; k < kept.size(); ++k) {
+      const std::size_t i = kept[k];
+      positions[k] = positions[i];
+      angles[k] = angles[i];
+      anisotropies[k] = anisotropies[i];
+      thresholds[k] = thresholds[i];
+      sharpnesses[k] = sharpnesses[i];
+      colors[k] = colors[i];
+    }
+    resize(kept.size());
+  }
+};
+
+}  // namespace heatskin

@@ -1,0 +1,84 @@
+#pragma once
+
+// Everything a fit can be told, as data. Presets fill these structs from text (presets.h); the numbers here
+// are the paper's.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace heatskin {
+
+/// How learning rates fall over a run.
+enum class Decay {
+  kHalving,  ///< halves after each fifth of the steps (every 1,000 of 5,000)
+  kCosine,   ///< half a cosine from 1 to `final_rate`
+};
+
+/// METHOD section 4.
+struct LearningRates {
+  double mean_color = 0.0009605697909535365;
+  double color = 0.006154297191437912;
+  double angle = 0.09925815390934509;
+  double anisotropy = 0.0046734947696952505;
+  double threshold = 0.0010937350855722754;
+  double sharpness = 0.001288570245082531;
+  double position = 0.09914527998776132;
+  double momentum = 0.9;  ///< of the positions (GeodesicOpt)
+  Decay decay = Decay::kHalving;
+  double final_rate = 0.02;  ///< kCosine: factor at the end
+};
+
+/// Which pool samples make up a batch.
+enum class Sampling {
+  kPaper,  ///< independent draws; METHOD section 1's error weights, which stay almost uniform (trap 11.2)
+  kStratified,  ///< one draw in each of `batch` equal parts of the (error-weighted) pool in surface order
+};
+
+struct SamplingOptions {
+  std::size_t pool = 1'000'000;
+  Sampling rule = Sampling::kPaper;
+  double warmup_fraction = 0.05;  ///< uniform draws before errors count (step 250 of 5,000)
+  double initial_error = 1e5;     ///< kPaper
+  double error_keep = 0.99;       ///< kPaper: part of the old error that stays at a visit
+  double error_power = 0.5;       ///< kStratified: weight = (error + floor)^power
+  double error_floor = 0.0;       ///< kStratified: in units of the mean error
+};
+
+/// How kernels begin.
+struct StartOptions {
+  std::size_t kernels = 1000;
+  bool texture_aware = false;  ///< places by colour differences, colours from the surface (trap 11.1)
+  double edge_share = 0.5;     ///< part of the kernels placed by colour differences
+};
+
+/// METHOD section 5; fractions of the run.
+struct DensityOptions {
+  std::size_t max_kernels = 5000;
+  std::size_t min_kernels = 100;
+  double prune_from = 0.1, prune_until = 0.5, prune_every = 0.2, prune_count_from = 0.05;
+  double prune_hits = 0.0016874044638848424;
+  double prune_contribution = 0.034241733313642164;
+  double densify_from = 0.08, densify_until = 0.7, densify_every = 0.02, densify_count_from = 0.065;
+  double error_steps = 0.015;  ///< accumulated error is divided by this many steps (75 of 5,000)
+  double error_threshold = 0.02372325867109463;
+  double growth = 0.4;                       ///< of the present number at most
+  double split_above = 0.17391363035121932;  ///< 1 - eps above which a kernel is split, not cloned
+  double split_distance = 0.15;              ///< times (1 - eps), along the axis
+  double split_shrink = 1.6;
+  bool split_long_axis = true;  ///< false: the short axis, as HKTex's formula read literally
+};
+
+struct TrainOptions {
+  int steps = 5000;
+  std::size_t batch = 4096;
+  std::uint64_t seed = 0;
+  SamplingOptions sampling;
+  StartOptions start;
+  LearningRates rates;
+  DensityOptions density;
+  bool transport_angle =
+      false;  ///< carry theta along the walk instead of keeping it relative to the new face's frame
+  bool wrap_angle = false;  ///< theta modulo pi instead of clamping
+};
+
+}  // namespace heatskin

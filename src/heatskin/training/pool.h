@@ -1,0 +1,48 @@
+#pragma once
+
+// The sample pool and the batches drawn from it (METHOD section 1).
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "heatskin/appearance/appearance.h"
+#include "heatskin/surface/surface.h"
+#include "heatskin/training/options.h"
+
+namespace heatskin {
+
+/// Area-uniform samples with their colours, in an order in which neighbours on the surface are near each
+/// other: a sorted batch then walks over the surface instead of jumping, which is kind to caches and lets
+/// stratified draws cover it evenly.
+class SamplePool {
+ public:
+  SamplePool(const Surface& surface, const Appearance& appearance, const SamplingOptions& options,
+             std::uint64_t seed);
+
+  std::size_t size() const { return points_.size(); }
+  std::span<const SurfacePoint> points() const { return points_; }
+  std::span<const Vec3f> colors() const { return colors_; }
+  std::span<const float> errors() const { return errors_; }
+
+  /// Draws batch `step`: increasing pool indices (the same sample may come twice).
+  void draw(int step, bool uniform, std::span<std::uint32_t> indices);
+
+  /// Tells the losses of a batch that was drawn.
+  void visit(std::span<const std::uint32_t> indices, std::span<const float> losses);
+
+  /// For checkpoints.
+  void restoreErrors(std::span<const float> errors);
+
+ private:
+  void renewSum(std::size_t block);
+
+  SamplingOptions options_;
+  std::uint64_t seed_;
+  std::vector<SurfacePoint> points_;
+  std::vector<Vec3f> colors_;
+  std::vector<float> errors_;
+  std::vector<double> sums_;  // [blocks] of kSumBlock errors (weights)
+};
+
+}  // namespace heatskin

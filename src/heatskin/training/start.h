@@ -1,0 +1,16 @@
+#pragma once
+
+#include <cstdint>
+
+#include "heatskin/appearance/appearance.h"
+#include "heatskin/kernels/kernel_set.h"
+#include "heatskin/surface/surface.h"
+#include "heatskin/training/options.h"
+
+namespace heatskin {
+
+/// The kernels a fit begins with (METHOD section 2).
+KernelSet startKernels(const Surface& surface, const Appearance& appearance, const StartOptions& options,
+                       std::uint64_t seed);
+
+}  // namespace heatskin

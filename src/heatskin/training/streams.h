@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+
+/// Numbers of the random streams of a fit: one purpose, one stream.
+namespace heatskin::streams {
+
+inline constexpr std::uint64_t kPool = 1;
+inline constexpr std::uint64_t kStartPositions = 2;
+inline constexpr std::uint64_t kStartParameters = 3;
+inline constexpr std::uint64_t kEvaluation = 4;
+inline constexpr std::uint64_t kBatch = 5;    ///< + step << 8
+inline constexpr std::uint64_t kSeeding = 6;  ///< + step << 8
+
+}  // namespace heatskin::streams

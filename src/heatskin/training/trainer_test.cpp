@@ -1,0 +1,135 @@
+#include "heatskin/training/trainer.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "heatskin/base/parallel.h"
+#include "heatskin/evaluators/local/local_evaluator.h"
+#include "heatskin/surface/sampling.h"
+#include "heatskin/training/streams.h"
+
+#include "support/tiny_surfaces.h"
+
+namespace heatskin {
+namespace {
+
+/// A thin ring with smoothly varying vertex colours and one jump: little area, so that few kernels cover it.
+Asset colourfulRing() {
+  const testing::Soup soup = testing::torus(64, 16, 0.15);
+  Asset asset;
+  Primitive primitive;
+  primitive.positions = soup.positions;
+  for (const auto& f : soup.faces)
+    primitive.triangles.insert(primitive.triangles.end(), f.begin(), f.end());
+  for (const Vec3& x : soup.positions) {
+    const Vec3 n = x.normalized();
+    primitive.colors.emplace_back(static_cast<float>(0.5 + 0.5 * n.x()),
+                                  static_cast<float>(0.5 + 0.5 * std::sin(5 * n.y())),
+                                  static_cast<float>(n.z() > 0 ? 0.9 : 0.1), 1.0f);
+  }
+  asset.meshes.push_back({"", {primitive}});
+  Instance instance;
+  instance.mesh = 0;
+  asset.instances.push_back(instance);
+  return asset;
+}
+
+TrainOptions smallFit(int steps) {
+  TrainOptions options;
+  options.steps = steps;
+  options.batch = 512;
+  options.sampling.pool = 20'000;
+  options.start.kernels = 200;
+  options.density.max_kernels = 500;
+  return options;
+}
+
+struct Fit {
+  Asset asset = colourfulRing();
+  Surface surface = std::move(*Surface::build(asset));
+  Appearance appearance{asset, surface};
+  local::LocalEvaluator evaluator{surface, {}};
+};
+
+double psnrOf(Fit& fit, const KernelSet& kernels) {
+  fit.evaluator.rebuild(kernels);
+  FilterTable filter;
+  filter.build(kernels);
+  const auto points = sampleSurface(fit.surface, 5000, 1, streams::kEvaluation);
+  std::vector<Vec3f> colors(points.size()), truth(points.size());
+  evaluateColors(fit.evaluator, filter, points, colors, {});
+  fit.appearance.colors(points, truth);
+  double error = 0;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    error += (colors[i] - truth[i]).cast<double>().squaredNorm();
+  return -10 * std::log10(error / (3.0 * static_cast<double>(points.size())));
+}
+
+TEST(Trainer, LearnsARing) {
+  Fit fit;
+  TrainOptions options = smallFit(800);
+  options.batch = 1024;
+  options.start.kernels = 1000;
+  options.density.max_kernels = 2000;
+  Trainer trainer(fit.surface, fit.appearance, fit.evaluator, options);
+  const double before = psnrOf(fit, trainer.kernels());
+  while (!trainer.finished())
+    trainer.step();
+  // Smooth colours with one jump; random colours begin near 6 dB.
+  EXPECT_LT(before, 12);
+  EXPECT_GT(psnrOf(fit, trainer.kernels()), 22);
+  EXPECT_EQ(trainer.kernels().size(), 2000u) << "densification fills the budget";
+}
+
+bool sameBytes(const KernelSet& a, const KernelSet& b) {
+  if (a.size() != b.size() || a.mean_color != b.mean_color) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a.positions[i].face != b.positions[i].face ||
+        a.positions[i].barycentric != b.positions[i].barycentric)
+      return false;
+  }
+  return a.angles == b.angles && a.anisotropies == b.anisotropies && a.thresholds == b.thresholds &&
+         a.sharpnesses == b.sharpnesses && a.colors == b.colors;
+}
+
+TEST(Trainer, SameBytesForAnyThreadCount) {
+  Fit reference;
+  setThreadCount(1);
+  Trainer one(reference.surface, reference.appearance, reference.evaluator, smallFit(150));
+  while (!one.finished())
+    one.step();
+  for (const int threads : {2, 3, 8}) {
+    setThreadCount(threads);
+    Fit fit;
+    Trainer many(fit.surface, fit.appearance, fit.evaluator, smallFit(150));
+    while (!many.finished())
+      many.step();
+    EXPECT_TRUE(sameBytes(one.kernels(), many.kernels())) << threads;
+  }
+  setThreadCount(0);
+}
+
+TEST(Trainer, ParametersStayInRange) {
+  Fit fit;
+  TrainOptions options = smallFit(120);
+  options.rates.anisotropy *= 1e4;
+  options.rates.sharpness *= 1e4;
+  options.rates.threshold *= 1e3;
+  options.rates.color *= 100;
+  Trainer trainer(fit.surface, fit.appearance, fit.evaluator, options);
+  while (!trainer.finished())
+    trainer.step();
+  const KernelSet& k = trainer.kernels();
+  for (std::size_t i = 0; i < k.size(); ++i) {
+    EXPECT_TRUE(k.angles[i] >= 0 && k.angles[i] <= KernelRanges::kMaxAngle);
+    EXPECT_TRUE(k.anisotropies[i] >= 1 && k.anisotropies[i] <= 200);
+    EXPECT_TRUE(k.thresholds[i] >= KernelRanges::kMinThreshold && k.thresholds[i] < 1);
+    EXPECT_TRUE(k.sharpnesses[i] >= 10 && k.sharpnesses[i] <= 200);
+    EXPECT_LE(k.colors[i].cwiseAbs().maxCoeff(), 1.0f);
+    EXPECT_GE(k.positions[i].barycentric.minCoeff(), 0);
+  }
+}
+
+}  // namespace
+}  // namespace heatskin
