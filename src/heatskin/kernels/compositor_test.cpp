@@ -147,16 +147,20 @@ TEST(Composite, GradientsEqualDifferencesInDouble) {
       sums.reset(count);
       std::vector<float> dx;
       compositeVjp(fixture.responses, fixture.filter, block, std::span(&d_color, 1), {}, dx, sums);
-      std::vector<double> gradient;
-      for (std::uint32_t i = 0; i < count; ++i) {
+      // Candidates with a negligible weight were removed: their gradient is zero up to the tolerance.
+      std::vector<double> gradient(6 * count, 0.0);
+      for (std::size_t at = 0; at < fixture.responses.counts[0]; ++at) {
+        const std::uint32_t i = fixture.responses.kernels[at];
         const float* row = sums.find(i);
+        ASSERT_NE(row, nullptr);
         const SoftThreshold<double> filter(fixture.kernels.sharpnesses[i], fixture.kernels.thresholds[i]);
-        FilterSums<double> filter_sums{row[GradientRow::kFilter], row[GradientRow::kFilter + 1],
-                                       row[GradientRow::kFilter + 2], row[GradientRow::kFilter + 3]};
-        double d_threshold = 0, d_sharpness = 0;
-        filter_sums.finish(filter, d_threshold, d_sharpness);
-        gradient.insert(gradient.end(), {dx[i], d_sharpness, d_threshold, row[GradientRow::kColor],
-                                         row[GradientRow::kColor + 1], row[GradientRow::kColor + 2]});
+        const FilterSums<double> filter_sums{row[GradientRow::kFilter], row[GradientRow::kFilter + 1],
+                                             row[GradientRow::kFilter + 2], row[GradientRow::kFilter + 3]};
+        double* entry = gradient.data() + 6 * i;
+        entry[0] = dx[at];
+        filter_sums.finish(filter, entry[2], entry[1]);
+        for (std::size_t c = 0; c < 3; ++c)
+          entry[3 + c] = row[GradientRow::kColor + c];
       }
       gradient.insert(gradient.end(), {d_color.x(), d_color.y(), d_color.z()});
       const auto f = [&](std::span<const double> y) {
