@@ -177,7 +177,8 @@ class MeshBuilder {
     const std::size_t end = part == PumpkinPart::kBody   ? rings_.first_stem
                             : part == PumpkinPart::kStem ? rings_.first_end
                                                          : rings_.rings.size() - 1;
-    const auto [first_rib, last_rib] = PumpkinAtlas::ribs(chart);
+    const auto ribs = PumpkinAtlas::ribs(chart);
+    const int first_rib = std::get<0>(ribs), last_rib = std::get<1>(ribs);
     std::vector<std::uint32_t> first(end - begin + 1);
     for (std::size_t r = begin; r <= end; ++r) {
       first[r - begin] = static_cast<std::uint32_t>(mesh_.positions.size());
@@ -187,7 +188,7 @@ class MeshBuilder {
       const int lower_columns = rings_.rings[r].columns, upper_columns = rings_.rings[r + 1].columns;
       for (int rib = 0; rib < last_rib - first_rib; ++rib) {
         const auto row = [&](std::size_t ring, int columns) {
-          return [=, this, base = first[ring - begin]](int column) {
+          return [=, base = first[ring - begin]](int column) {
             const int total = columns * (last_rib - first_rib);
             int at = rib * columns + column;
             // The disc closes on itself: its last column is its first.

@@ -51,7 +51,8 @@ Result<Affine3> readTransform(Fields& fields) {
     }
     for (int column = 0; column < 4; ++column) {
       for (int row = 0; row < 3; ++row) {
-        transform.matrix()(row, column) = m[static_cast<std::size_t>(4 * column + row)];
+        transform.matrix()(row, column) =
+            m[std::size_t{4} * static_cast<std::size_t>(column) + static_cast<std::size_t>(row)];
       }
     }
   } else if (const std::optional<Affine3> trs = fromTrs(translation, rotation, scale)) {

@@ -74,7 +74,7 @@ Result<int> TextureFiles::loadImage(const std::string& name) {
   if (!trouble.empty()) {
     // Absolute paths of the machine the file was made on are common, and the image often lies beside the
     // asset.
-    const std::string base = name.substr(name.find_last_of("/") + 1);
+    const std::string base = name.substr(name.find_last_of('/') + 1);
     std::error_code ignored;
     Result<std::filesystem::path> beside = resolveReference(folder, base);
     if (base.empty() || base == name || !beside || !std::filesystem::is_regular_file(*beside, ignored)) {

@@ -144,7 +144,9 @@ Result<void> TensorFile::indexSafetensors() {
 
   const std::size_t data = 8 + static_cast<std::size_t>(header_bytes);
   const std::size_t data_bytes = bytes_.size() - data;
-  for (const auto& [tensor, fields] : header.items()) {
+  for (const auto& item : header.items()) {
+    const std::string& tensor = item.key();
+    const auto& fields = item.value();
     if (tensor == "__metadata__") continue;
     const auto wrong = [&](const char* what) {
       return refuse(fmt::format("tensor '{}' has {}", tensor, what));

@@ -126,7 +126,7 @@ const char* glyphRows(char character) {
     table.fill(kBox);
     table[' '] = nullptr;
     for (const Glyph& glyph : kGlyphs)
-      table[static_cast<std::size_t>(glyph.character)] = glyph.rows;
+      table[static_cast<unsigned char>(glyph.character)] = glyph.rows;
     return table;
   }();
   const auto code = static_cast<unsigned char>(character);

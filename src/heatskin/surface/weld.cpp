@@ -2,7 +2,6 @@
 
 #include <array>
 #include <bit>
-#include <cstring>
 
 #include "heatskin/surface/surface.h"
 
@@ -64,7 +63,7 @@ Welding weldPositions(std::span<const Vec3> positions) {
       key[axis] = static_cast<float>((positions[i][a] - offset[a]) * scale) + 0.0f;  // + 0 turns -0 into +0
     }
     std::size_t slot = hashKey(key) & (capacity - 1);
-    while (table[slot] != kNone && std::memcmp(&keys[table[slot]], &key, sizeof key) != 0) {
+    while (table[slot] != kNone && keys[table[slot]] != key) {
       slot = (slot + 1) & (capacity - 1);
     }
     if (table[slot] == kNone) {
