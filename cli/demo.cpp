@@ -2,7 +2,6 @@
 // will stand on: the file, the surface, its appearance, walks, pictures and metrics.
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <numbers>
@@ -16,6 +15,7 @@
 #include "heatskin/base/files.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
+#include "heatskin/base/stopwatch.h"
 #include "heatskin/demo/pumpkin.h"
 #include "heatskin/geodesic/walk.h"
 #include "heatskin/io/glb_writer.h"
@@ -43,21 +43,6 @@ constexpr int kTurntableFrames = 24;
 constexpr std::size_t kColorSamples = 200000;  // as many as the surface metrics of the evaluation use
 constexpr std::size_t kWalks = 100000;
 constexpr double kWalkLength = 0.1;  // normalised; a typical kernel radius
-
-class Stopwatch {
- public:
-  /// Seconds since the last lap.
-  double lap() {
-    const auto now = Clock::now();
-    const double seconds = std::chrono::duration<double>(now - last_).count();
-    last_ = now;
-    return seconds;
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point last_ = Clock::now();
-};
 
 /// What the demo measured; becomes report.json.
 struct Figures {

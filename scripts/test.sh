@@ -38,6 +38,6 @@ stage format scripts/format.sh check
 echo
 awk '{ passed += $2; failed += $3; skipped += $4
        if ($3 > 0) print "failed: " $1 " (" $3 ")" }
-     END { if (skipped > 0) print skipped " skipped (their assets are not here)"
+     END { if (skipped > 0) print skipped " skipped (each said why above)"
            print passed " passed, " failed " failed"
            exit failed > 0 }' "$tally"

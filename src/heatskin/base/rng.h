@@ -41,8 +41,8 @@ inline float unitFloat(std::uint32_t word) {
   return static_cast<float>(word >> 8) * 0x1.0p-24f;
 }
 
-/// A random stream addressed by index. Different purposes use different `stream` numbers (see
-/// RandomStream::Id).
+/// A random stream addressed by index. Different purposes use different `stream` numbers (training/streams.h
+/// lists those of a fit).
 class RandomStream {
  public:
   RandomStream(std::uint64_t seed, std::uint64_t stream)

@@ -11,11 +11,15 @@
 #include "heatskin/io/load.h"
 #include "heatskin/io/obj_reader.h"
 
+#include "support/asset_views.h"
 #include "support/mutations.h"
 #include "support/temporary_folder.h"
 
 namespace heatskin {
 namespace {
+
+using testing::findNotice;
+using testing::warnings;
 
 MtlFile parse(std::string_view text) {
   return parseMtl({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, "test.mtl");
@@ -41,18 +45,6 @@ class MtlFolder {
   testing::TemporaryFolder folder;
   std::vector<std::uint8_t> png;
 };
-
-const Notice* findNotice(const Asset& asset, std::string_view code) {
-  for (const Notice& notice : asset.notices) {
-    if (notice.code == code) return &notice;
-  }
-  return nullptr;
-}
-
-std::size_t warnings(const Asset& asset) {
-  return static_cast<std::size_t>(std::count_if(asset.notices.begin(), asset.notices.end(),
-                                                [](const Notice& notice) { return notice.warning; }));
-}
 
 TEST(MtlReader, Statements) {
   const MtlFile file = parse(

@@ -10,10 +10,15 @@
 #include "heatskin/base/rng.h"
 #include "heatskin/io/color_space.h"
 
+#include "support/asset_views.h"
 #include "support/mutations.h"
 
 namespace heatskin {
 namespace {
+
+using testing::corners;
+using testing::findNotice;
+using testing::warnings;
 
 constexpr std::string_view kTetrahedron =
     "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
@@ -27,28 +32,6 @@ Result<Asset> parse(std::string_view text, const LoadOptions& options = {}) {
 std::string errorOf(std::string_view text) {
   const Result<Asset> asset = parse(text);
   return asset ? "" : asset.error().message;
-}
-
-const Notice* findNotice(const Asset& asset, std::string_view code) {
-  for (const Notice& notice : asset.notices) {
-    if (notice.code == code) return &notice;
-  }
-  return nullptr;
-}
-
-std::size_t warnings(const Asset& asset) {
-  return static_cast<std::size_t>(std::count_if(asset.notices.begin(), asset.notices.end(),
-                                                [](const Notice& notice) { return notice.warning; }));
-}
-
-/// The triangles' corner positions, in order.
-std::vector<Vec3> corners(const Asset& asset) {
-  std::vector<Vec3> result;
-  for (const Primitive& primitive : asset.meshes.at(0).primitives) {
-    for (const std::uint32_t vertex : primitive.triangles)
-      result.push_back(primitive.positions.at(vertex));
-  }
-  return result;
 }
 
 TEST(ObjReader, ATetrahedron) {

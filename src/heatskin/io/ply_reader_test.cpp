@@ -12,11 +12,15 @@
 #include "heatskin/io/color_space.h"
 #include "heatskin/io/image.h"
 
+#include "support/asset_views.h"
 #include "support/mutations.h"
 #include "support/temporary_folder.h"
 
 namespace heatskin {
 namespace {
+
+using testing::corners;
+using testing::findNotice;
 
 Result<Asset> parse(std::string_view text, const LoadOptions& options = {}) {
   return parsePly({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, "/nowhere/test.ply",
@@ -26,22 +30,6 @@ Result<Asset> parse(std::string_view text, const LoadOptions& options = {}) {
 std::string errorOf(std::string_view text) {
   const Result<Asset> asset = parse(text);
   return asset ? "" : asset.error().message;
-}
-
-const Notice* findNotice(const Asset& asset, std::string_view code) {
-  for (const Notice& notice : asset.notices) {
-    if (notice.code == code) return &notice;
-  }
-  return nullptr;
-}
-
-std::vector<Vec3> corners(const Asset& asset) {
-  std::vector<Vec3> result;
-  for (const Primitive& primitive : asset.meshes.at(0).primitives) {
-    for (const std::uint32_t vertex : primitive.triangles)
-      result.push_back(primitive.positions.at(vertex));
-  }
-  return result;
 }
 
 const std::vector<Vec3> kTriangleAndQuad = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}, {0, 1, 0},

@@ -1,9 +1,7 @@
 #include "heatskin/kernels/composite_block.h"
 
 #include <algorithm>
-#include <bit>
 
-#include "heatskin/base/parallel.h"
 #include "heatskin/kernels/compositor.h"
 
 namespace heatskin {

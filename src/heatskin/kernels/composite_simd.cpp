@@ -2,7 +2,6 @@
 // time.
 
 #include <algorithm>
-#include <bit>
 
 #include "heatskin/kernels/composite_block.h"
 

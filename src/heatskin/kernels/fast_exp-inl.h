@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// exp(x) for x in [-87, 87] (clamped to it): relative error below 3e-7. Writes x = n ln 2 + r with |r| <= ln
-/// 2 / 2, evaluates the Taylor-like minimax polynomial of degree 6 for exp(r), and puts n into the exponent
+/// 2 / 2, evaluates the polynomial of degree 6 for exp(r), and puts n into the exponent
 /// bits.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V fastExp(D d, V x) {

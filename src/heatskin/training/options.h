@@ -40,15 +40,14 @@ struct SamplingOptions {
   double warmup_fraction = 0.05;  ///< uniform draws before errors count (step 250 of 5,000)
   double initial_error = 1e5;     ///< kPaper
   double error_keep = 0.99;       ///< kPaper: part of the old error that stays at a visit
-  double error_power = 0.5;       ///< kStratified: weight = (error + floor)^power
-  double error_floor = 0.0;       ///< kStratified: in units of the mean error
+  double error_power = 0.5;       ///< kStratified: weight = (squared error + error_floor)^power
+  double error_floor = 0.0;       ///< kStratified: added to the squared error
 };
 
 /// How kernels begin.
 struct StartOptions {
   std::size_t kernels = 1000;
-  bool texture_aware = false;  ///< places by colour differences, colours from the surface (trap 11.1)
-  double edge_share = 0.5;     ///< part of the kernels placed by colour differences
+  bool texture_aware = false;  ///< colours from the surface instead of random ones (part of trap 11.1)
 };
 
 /// METHOD section 5; fractions of the run.

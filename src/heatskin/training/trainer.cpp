@@ -1,12 +1,12 @@
 #include "heatskin/training/trainer.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numbers>
 #include <numeric>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/base/stopwatch.h"
 #include "heatskin/kernels/compositor.h"
 #include "heatskin/training/start.h"
 
@@ -18,19 +18,6 @@ constexpr std::size_t kQueryBlock = 64;
 constexpr std::size_t kKernelBlock = 256;
 
 constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kAdamEpsilon = 1e-8;
-
-class Stopwatch {
- public:
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const double seconds = std::chrono::duration<double>(now - last_).count();
-    last_ = now;
-    return seconds;
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 }  // namespace
 
