@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/stopwatch.h"
@@ -42,16 +43,16 @@ Trainer::Trainer(const Surface& surface, const Appearance& appearance, Evaluator
       options_(options),
       pool_(surface, appearance, options.sampling, options.seed),
       walker_(surface),
-      kernels_(startKernels(surface, appearance, options.start, options.seed)),
       indices_(options.batch),
       losses_(options.batch) {
-  const std::size_t count = kernels_.size();
-  adam_m_.assign(count, {});
-  adam_v_.assign(count, {});
-  velocities_.assign(count, Vec2::Zero());
-  hits_.assign(count, 0);
-  contributions_.assign(count, 0);
-  errors_.assign(count, 0);
+  state_.kernels = startKernels(surface, appearance, options.start, options.seed);
+  const std::size_t count = state_.kernels.size();
+  state_.adam_m.assign(count, {});
+  state_.adam_v.assign(count, {});
+  state_.velocities.assign(count, Vec2::Zero());
+  state_.hits.assign(count, 0);
+  state_.contributions.assign(count, 0);
+  state_.errors.assign(count, 0);
   for (std::size_t p = 0; p < kParts; ++p)
     parts_.push_back(std::make_unique<Part>());
 }
@@ -62,19 +63,69 @@ int Trainer::at(double fraction) const {
   return static_cast<int>(std::lround(fraction * options_.steps));
 }
 
+bool Trainer::rebuildDue() const {
+  const int interval = evaluator_->rebuildInterval();
+  return rebuilt_at_ < 0 || (interval > 0 && state_.step - rebuilt_at_ >= interval);
+}
+
+bool Trainer::canSave() const {
+  // An evaluator without an interval keeps nothing but what follows from the kernels.
+  return rebuildDue() || evaluator_->rebuildInterval() == 0;
+}
+
+TrainerState Trainer::state() const {
+  TrainerState state = state_;
+  state.pool_errors.assign(pool_.errors().begin(), pool_.errors().end());
+  return state;
+}
+
+bool Trainer::restore(TrainerState state) {
+  const KernelSet& k = state.kernels;
+  const std::size_t count = k.size();
+  if (state.step < 0 || state.step > options_.steps || count == 0 || count > options_.density.max_kernels ||
+      state.pool_errors.size() != pool_.size()) {
+    return false;
+  }
+  for (const std::size_t size :
+       {k.angles.size(), k.anisotropies.size(), k.thresholds.size(), k.sharpnesses.size(), k.colors.size(),
+        state.adam_m.size(), state.adam_v.size(), state.velocities.size(), state.hits.size(),
+        state.contributions.size(), state.errors.size()}) {
+    if (size != count) return false;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const SurfacePoint& p = k.positions[i];
+    const auto within = [](float x, float low, float high) { return x >= low && x <= high; };
+    using R = KernelRanges;
+    // Barycentric coordinates that a walk left behind may be off by rounding.
+    constexpr double kSlack = 1e-6;
+    if (p.face >= surface_->faceCount() || !(p.barycentric.minCoeff() >= -kSlack) ||
+        !(std::abs(p.barycentric.sum() - 1) <= kSlack) || !within(k.angles[i], R::kMinAngle, R::kMaxAngle) ||
+        !within(k.anisotropies[i], R::kMinAnisotropy, R::kMaxAnisotropy) ||
+        !within(k.thresholds[i], R::kMinThreshold, R::kMaxThreshold) ||
+        !within(k.sharpnesses[i], R::kMinSharpness, R::kMaxSharpness) || !k.colors[i].allFinite() ||
+        !state.velocities[i].allFinite()) {
+      return false;
+    }
+  }
+  pool_.restoreErrors(state.pool_errors);
+  state.pool_errors.clear();
+  state_ = std::move(state);
+  rebuilt_at_ = -1;
+  return true;
+}
+
 StepReport Trainer::step() {
   Stopwatch watch, total;
-  if (step_ > 0) densityControl();
+  if (state_.step > 0) densityControl();
   profile_.density += watch.lap();
-  const int interval = evaluator_->rebuildInterval();
-  if (rebuilt_at_ < 0 || (interval > 0 && step_ - rebuilt_at_ >= interval)) {
-    evaluator_->rebuild(kernels_);
-    rebuilt_at_ = step_;
+  if (rebuildDue()) {
+    evaluator_->rebuild(state_.kernels);
+    rebuilt_at_ = state_.step;
   }
-  filter_.build(kernels_);
+  filter_.build(state_.kernels);
   profile_.rebuild += watch.lap();
 
-  pool_.draw(step_, step_ < at(options_.sampling.warmup_fraction), indices_);
+  pool_.draw(state_.step, state_.step < at(options_.sampling.warmup_fraction), indices_);
   profile_.sampling += watch.lap();
 
   evaluateParts();
@@ -82,18 +133,18 @@ StepReport Trainer::step() {
 
   double rate = 1;
   if (options_.rates.decay == Decay::kHalving) {
-    rate = std::pow(0.5, std::floor(5.0 * step_ / options_.steps));
+    rate = std::pow(0.5, std::floor(5.0 * state_.step / options_.steps));
   } else {
     const double low = options_.rates.final_rate;
-    rate = low + (1 - low) * 0.5 * (1 + std::cos(std::numbers::pi * step_ / options_.steps));
+    rate = low + (1 - low) * 0.5 * (1 + std::cos(std::numbers::pi * state_.step / options_.steps));
   }
   watch.lap();
   updateKernels(rate);
-  evaluator_->refresh(kernels_, motions_);
+  evaluator_->refresh(state_.kernels, motions_);
   profile_.optimiser += watch.lap();
 
   StepReport report;
-  report.step = step_++;
+  report.step = state_.step++;
   for (const auto& part : parts_) {
     report.loss += part->loss;
     profile_.forward += part->forward_seconds;
@@ -101,7 +152,7 @@ StepReport Trainer::step() {
   }
   report.loss /= static_cast<double>(options_.batch);
   report.psnr = -10 * std::log10(report.loss / 3);
-  report.kernels = kernels_.size();
+  report.kernels = state_.kernels.size();
   report.seconds = total.lap();
   return report;
 }
@@ -109,11 +160,11 @@ StepReport Trainer::step() {
 void Trainer::evaluateParts() {
   const std::size_t batch = indices_.size(), part_size = (batch + kParts - 1) / kParts;
   const auto scale = static_cast<float>(2.0 / static_cast<double>(batch));
-  const bool count_errors = step_ >= at(options_.density.densify_count_from);
+  const bool count_errors = state_.step >= at(options_.density.densify_count_from);
   for (auto& part : parts_) {
     part->mean_gradient = Vec3::Zero();
     part->loss = part->forward_seconds = part->backward_seconds = 0;
-    part->sums.reset(kernels_.size());
+    part->sums.reset(state_.kernels.size());
   }
   parallelBlocks(batch, part_size, [&](std::size_t p, std::size_t part_begin, std::size_t part_end) {
     Part& part = *parts_[p];
@@ -152,9 +203,10 @@ void Trainer::evaluateParts() {
 }
 
 void Trainer::updateKernels(double rate) {
-  const double correction1 = 1 - std::pow(kBeta1, step_ + 1), correction2 = 1 - std::pow(kBeta2, step_ + 1);
+  const double correction1 = 1 - std::pow(kBeta1, state_.step + 1),
+               correction2 = 1 - std::pow(kBeta2, state_.step + 1);
   const LearningRates& rates = options_.rates;
-  using Parameters = Eigen::Array<float, kParameters, 1>;
+  using Parameters = Eigen::Array<float, kAdamParameters, 1>;
   const auto size = [&](double learning_rate) {
     return static_cast<float>(learning_rate * rate / correction1);
   };
@@ -164,9 +216,9 @@ void Trainer::updateKernels(double rate) {
   const auto inverse_correction2 = static_cast<float>(1 / correction2);
   constexpr auto kKeep1 = static_cast<float>(kBeta1), kKeep2 = static_cast<float>(kBeta2);
   constexpr auto kEpsilon = static_cast<float>(kAdamEpsilon);
-  const bool count_use = step_ >= at(options_.density.prune_count_from);
-  motions_.assign(kernels_.size(), Rigid2());
-  parallelFor(kernels_.size(), kKernelBlock, [&](std::size_t begin, std::size_t end) {
+  const bool count_use = state_.step >= at(options_.density.prune_count_from);
+  motions_.assign(state_.kernels.size(), Rigid2());
+  parallelFor(state_.kernels.size(), kKernelBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto kernel = static_cast<std::uint32_t>(i);
       std::array<float, GradientRow::kSize> row{};
@@ -178,12 +230,12 @@ void Trainer::updateKernels(double rate) {
       }
       evaluator_->finish(kernel, row.data());
       if (count_use) {
-        hits_[i] += row[GradientRow::kHits];
-        contributions_[i] += row[GradientRow::kContribution];
+        state_.hits[i] += row[GradientRow::kHits];
+        state_.contributions[i] += row[GradientRow::kContribution];
       }
-      errors_[i] += row[GradientRow::kError];
+      state_.errors[i] += row[GradientRow::kError];
 
-      const SoftThreshold<double> filter(kernels_.sharpnesses[i], kernels_.thresholds[i]);
+      const SoftThreshold<double> filter(state_.kernels.sharpnesses[i], state_.kernels.thresholds[i]);
       FilterSums<double> sums;
       sums.slope = row[GradientRow::kFilter];
       sums.slope_x = row[GradientRow::kFilter + 1];
@@ -196,40 +248,44 @@ void Trainer::updateKernels(double rate) {
       gradient << row[GradientRow::kAngle], row[GradientRow::kAnisotropy], static_cast<float>(d_threshold),
           static_cast<float>(d_sharpness), row[GradientRow::kColor], row[GradientRow::kColor + 1],
           row[GradientRow::kColor + 2], 0.0f;
-      const Parameters m = kKeep1 * Eigen::Map<const Parameters>(adam_m_[i].data()) + (1 - kKeep1) * gradient;
+      const Parameters m =
+          kKeep1 * Eigen::Map<const Parameters>(state_.adam_m[i].data()) + (1 - kKeep1) * gradient;
       const Parameters v =
-          kKeep2 * Eigen::Map<const Parameters>(adam_v_[i].data()) + (1 - kKeep2) * gradient.square();
-      Eigen::Map<Parameters>(adam_m_[i].data()) = m;
-      Eigen::Map<Parameters>(adam_v_[i].data()) = v;
+          kKeep2 * Eigen::Map<const Parameters>(state_.adam_v[i].data()) + (1 - kKeep2) * gradient.square();
+      Eigen::Map<Parameters>(state_.adam_m[i].data()) = m;
+      Eigen::Map<Parameters>(state_.adam_v[i].data()) = v;
       const Parameters change = step_sizes * m / ((v * inverse_correction2).sqrt() + kEpsilon);
       const auto move = [](float& value, double by, float low, float high) {
         value = std::clamp(static_cast<float>(value - by), low, high);
       };
 
       // GeodesicOpt: the velocity is carried along the walk.
-      Vec2& velocity = velocities_[i];
+      Vec2& velocity = state_.velocities[i];
       velocity = rates.momentum * velocity + Vec2(row[GradientRow::kPositionX], row[GradientRow::kPositionY]);
-      const WalkOutcome outcome = walker_.walk(kernels_.positions[i], -rates.position * rate * velocity);
+      const WalkOutcome outcome =
+          walker_.walk(state_.kernels.positions[i], -rates.position * rate * velocity);
       velocity = outcome.end_from_start.rotate(velocity);
-      kernels_.positions[i] = outcome.end;
+      state_.kernels.positions[i] = outcome.end;
       motions_[i] = outcome.end_from_start;
       if (options_.transport_angle) {
-        kernels_.angles[i] +=
+        state_.kernels.angles[i] +=
             static_cast<float>(std::atan2(outcome.end_from_start.sine, outcome.end_from_start.cosine));
       }
 
       if (options_.wrap_angle) {
-        const double angle = kernels_.angles[i] - change[0];
-        kernels_.angles[i] =
+        const double angle = state_.kernels.angles[i] - change[0];
+        state_.kernels.angles[i] =
             static_cast<float>(angle - std::numbers::pi * std::floor(angle / std::numbers::pi));
       } else {
-        move(kernels_.angles[i], change[0], KernelRanges::kMinAngle, KernelRanges::kMaxAngle);
+        move(state_.kernels.angles[i], change[0], KernelRanges::kMinAngle, KernelRanges::kMaxAngle);
       }
-      move(kernels_.anisotropies[i], change[1], KernelRanges::kMinAnisotropy, KernelRanges::kMaxAnisotropy);
-      move(kernels_.thresholds[i], change[2], KernelRanges::kMinThreshold, KernelRanges::kMaxThreshold);
-      move(kernels_.sharpnesses[i], change[3], KernelRanges::kMinSharpness, KernelRanges::kMaxSharpness);
+      move(state_.kernels.anisotropies[i], change[1], KernelRanges::kMinAnisotropy,
+           KernelRanges::kMaxAnisotropy);
+      move(state_.kernels.thresholds[i], change[2], KernelRanges::kMinThreshold, KernelRanges::kMaxThreshold);
+      move(state_.kernels.sharpnesses[i], change[3], KernelRanges::kMinSharpness,
+           KernelRanges::kMaxSharpness);
       for (std::size_t c = 0; c < 3; ++c) {
-        move(kernels_.colors[i][static_cast<Eigen::Index>(c)], change[4 + static_cast<Eigen::Index>(c)],
+        move(state_.kernels.colors[i][static_cast<Eigen::Index>(c)], change[4 + static_cast<Eigen::Index>(c)],
              -KernelRanges::kMaxResidual, KernelRanges::kMaxResidual);
       }
     }
@@ -241,12 +297,12 @@ void Trainer::updateKernels(double rate) {
   for (std::size_t c = 0; c < 3; ++c) {
     const auto channel = static_cast<Eigen::Index>(c);
     const double g = mean_gradient[channel];
-    mean_m_[c] = kBeta1 * mean_m_[c] + (1 - kBeta1) * g;
-    mean_v_[c] = kBeta2 * mean_v_[c] + (1 - kBeta2) * g * g;
-    const double change = rates.mean_color * rate * (mean_m_[c] / correction1) /
-                          (std::sqrt(mean_v_[c] / correction2) + kAdamEpsilon);
-    kernels_.mean_color[channel] =
-        std::clamp(static_cast<float>(kernels_.mean_color[channel] - change), 0.0f, 1.0f);
+    state_.mean_m[c] = kBeta1 * state_.mean_m[c] + (1 - kBeta1) * g;
+    state_.mean_v[c] = kBeta2 * state_.mean_v[c] + (1 - kBeta2) * g * g;
+    const double change = rates.mean_color * rate * (state_.mean_m[c] / correction1) /
+                          (std::sqrt(state_.mean_v[c] / correction2) + kAdamEpsilon);
+    state_.kernels.mean_color[channel] =
+        std::clamp(static_cast<float>(state_.kernels.mean_color[channel] - change), 0.0f, 1.0f);
   }
 }
 
@@ -254,7 +310,7 @@ void Trainer::densityControl() {
   const DensityOptions& d = options_.density;
   const auto due = [&](double from, double until, double every) {
     const int period = std::max(1, at(every));
-    return step_ >= at(from) && step_ < at(until) && step_ % period == 0;
+    return state_.step >= at(from) && state_.step < at(until) && state_.step % period == 0;
   };
   const bool pruned = due(d.prune_from, d.prune_until, d.prune_every);
   const bool densified = due(d.densify_from, d.densify_until, d.densify_every);
@@ -265,103 +321,91 @@ void Trainer::densityControl() {
 
 void Trainer::prune() {
   const DensityOptions& d = options_.density;
-  const double most = *std::max_element(hits_.begin(), hits_.end());
+  const double most = *std::max_element(state_.hits.begin(), state_.hits.end());
   const double scale = std::max(1, at(d.prune_count_from));
   std::vector<std::uint32_t> kept, weak;
-  for (std::uint32_t i = 0; i < kernels_.size(); ++i) {
-    const bool drop = hits_[i] < d.prune_hits * most || contributions_[i] / scale < d.prune_contribution;
+  for (std::uint32_t i = 0; i < state_.kernels.size(); ++i) {
+    const bool drop =
+        state_.hits[i] < d.prune_hits * most || state_.contributions[i] / scale < d.prune_contribution;
     (drop ? weak : kept).push_back(i);
   }
   // Never below the minimum: the strongest of the weak come back.
-  std::stable_sort(weak.begin(), weak.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return contributions_[a] > contributions_[b]; });
+  std::stable_sort(weak.begin(), weak.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return state_.contributions[a] > state_.contributions[b];
+  });
   for (std::size_t i = 0; i < weak.size() && kept.size() < d.min_kernels; ++i)
     kept.push_back(weak[i]);
   std::sort(kept.begin(), kept.end());
-  if (kept.size() < kernels_.size()) {
-    kernels_.select(kept);
+  if (kept.size() < state_.kernels.size()) {
+    state_.kernels.select(kept);
     for (std::size_t k = 0; k < kept.size(); ++k) {
-      adam_m_[k] = adam_m_[kept[k]];
-      adam_v_[k] = adam_v_[kept[k]];
-      velocities_[k] = velocities_[kept[k]];
-      errors_[k] = errors_[kept[k]];
+      state_.adam_m[k] = state_.adam_m[kept[k]];
+      state_.adam_v[k] = state_.adam_v[kept[k]];
+      state_.velocities[k] = state_.velocities[kept[k]];
+      state_.errors[k] = state_.errors[kept[k]];
     }
-    adam_m_.resize(kept.size());
-    adam_v_.resize(kept.size());
-    velocities_.resize(kept.size());
-    errors_.resize(kept.size());
+    state_.adam_m.resize(kept.size());
+    state_.adam_v.resize(kept.size());
+    state_.velocities.resize(kept.size());
+    state_.errors.resize(kept.size());
   }
-  hits_.assign(kernels_.size(), 0);
-  contributions_.assign(kernels_.size(), 0);
+  state_.hits.assign(state_.kernels.size(), 0);
+  state_.contributions.assign(state_.kernels.size(), 0);
 }
 
 void Trainer::densify() {
   const DensityOptions& d = options_.density;
   const double scale = std::max(1, at(d.error_steps));
   std::vector<std::uint32_t> candidates;
-  for (std::uint32_t i = 0; i < kernels_.size(); ++i) {
-    if (errors_[i] / scale > d.error_threshold) candidates.push_back(i);
+  for (std::uint32_t i = 0; i < state_.kernels.size(); ++i) {
+    if (state_.errors[i] / scale > d.error_threshold) candidates.push_back(i);
   }
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return errors_[a] > errors_[b]; });
-  const std::size_t room = d.max_kernels > kernels_.size() ? d.max_kernels - kernels_.size() : 0;
-  const std::size_t count = std::min(
-      {candidates.size(), static_cast<std::size_t>(d.growth * static_cast<double>(kernels_.size())), room});
+                   [&](std::uint32_t a, std::uint32_t b) { return state_.errors[a] > state_.errors[b]; });
+  const std::size_t room = d.max_kernels > state_.kernels.size() ? d.max_kernels - state_.kernels.size() : 0;
+  const std::size_t count =
+      std::min({candidates.size(),
+                static_cast<std::size_t>(d.growth * static_cast<double>(state_.kernels.size())), room});
   for (std::size_t n = 0; n < count; ++n) {
     const std::size_t i = candidates[n];
-    const std::size_t j = kernels_.size();
-    kernels_.append(i);
-    adam_m_.push_back({});
-    adam_v_.push_back({});
-    velocities_.push_back(Vec2::Zero());
-    hits_.push_back(hits_[i]);
-    contributions_.push_back(contributions_[i]);
-    errors_.push_back(0);
-    const double reach = 1 - static_cast<double>(kernels_.thresholds[i]);
+    const std::size_t j = state_.kernels.size();
+    state_.kernels.append(i);
+    state_.adam_m.push_back({});
+    state_.adam_v.push_back({});
+    state_.velocities.push_back(Vec2::Zero());
+    state_.hits.push_back(state_.hits[i]);
+    state_.contributions.push_back(state_.contributions[i]);
+    state_.errors.push_back(0);
+    const double reach = 1 - static_cast<double>(state_.kernels.thresholds[i]);
     if (reach <= d.split_above) continue;
-    const double angle = kernels_.angles[i] + (d.split_long_axis ? 0.0 : std::numbers::pi / 2);
+    const double angle = state_.kernels.angles[i] + (d.split_long_axis ? 0.0 : std::numbers::pi / 2);
     const Vec2 offset = reach * d.split_distance * Vec2(std::cos(angle), std::sin(angle));
-    const SurfacePoint from = kernels_.positions[i];
+    const SurfacePoint from = state_.kernels.positions[i];
     const auto place = [&](std::size_t k, const Vec2& by) {
       const WalkOutcome outcome = walker_.walk(from, by);
-      kernels_.positions[k] = outcome.end;
+      state_.kernels.positions[k] = outcome.end;
       if (options_.transport_angle) {
-        kernels_.angles[k] +=
+        state_.kernels.angles[k] +=
             static_cast<float>(std::atan2(outcome.end_from_start.sine, outcome.end_from_start.cosine));
       }
       if (options_.wrap_angle) {
-        const double a = kernels_.angles[k];
-        kernels_.angles[k] = static_cast<float>(a - std::numbers::pi * std::floor(a / std::numbers::pi));
+        const double a = state_.kernels.angles[k];
+        state_.kernels.angles[k] =
+            static_cast<float>(a - std::numbers::pi * std::floor(a / std::numbers::pi));
       } else {
-        kernels_.angles[k] = std::clamp(kernels_.angles[k], KernelRanges::kMinAngle, KernelRanges::kMaxAngle);
+        state_.kernels.angles[k] =
+            std::clamp(state_.kernels.angles[k], KernelRanges::kMinAngle, KernelRanges::kMaxAngle);
       }
-      kernels_.thresholds[k] = std::clamp(static_cast<float>(1 - reach / d.split_shrink),
-                                          KernelRanges::kMinThreshold, KernelRanges::kMaxThreshold);
-      adam_m_[k] = {};
-      adam_v_[k] = {};
-      velocities_[k] = Vec2::Zero();
+      state_.kernels.thresholds[k] = std::clamp(static_cast<float>(1 - reach / d.split_shrink),
+                                                KernelRanges::kMinThreshold, KernelRanges::kMaxThreshold);
+      state_.adam_m[k] = {};
+      state_.adam_v[k] = {};
+      state_.velocities[k] = Vec2::Zero();
     };
     place(i, offset);
     place(j, -offset);
   }
-  std::fill(errors_.begin(), errors_.end(), 0.0);
-}
-
-void evaluateColors(const Evaluator& evaluator, const FilterTable& filter,
-                    std::span<const SurfacePoint> points, std::span<Vec3f> colors, std::span<float> weights) {
-  parallelFor(points.size(), 1024, [&](std::size_t begin, std::size_t end) {
-    thread_local ResponseBlock responses;
-    thread_local CompositeBlock block;
-    for (std::size_t first = begin; first < end; first += kQueryBlock) {
-      const std::size_t count = std::min(kQueryBlock, end - first);
-      evaluator.respond(points.subspan(first, count), responses);
-      composite(responses, filter, block);
-      for (std::size_t i = 0; i < count; ++i) {
-        colors[first + i] = block.colors[i];
-        if (!weights.empty()) weights[first + i] = block.weights[i];
-      }
-    }
-  });
+  std::fill(state_.errors.begin(), state_.errors.end(), 0.0);
 }
 
 }  // namespace heatskin

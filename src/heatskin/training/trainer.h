@@ -17,6 +17,7 @@
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/training/options.h"
 #include "heatskin/training/pool.h"
+#include "heatskin/training/trainer_state.h"
 
 namespace heatskin {
 
@@ -41,22 +42,32 @@ class Trainer {
           const TrainOptions& options);
   ~Trainer();
 
-  int stepsDone() const { return step_; }
-  bool finished() const { return step_ >= options_.steps; }
+  int stepsDone() const { return state_.step; }
+  bool finished() const { return state_.step >= options_.steps; }
 
   /// One optimisation step, including whatever is due before it (rebuild, density control).
   StepReport step();
 
-  const KernelSet& kernels() const { return kernels_; }
+  /// True between two steps when the next one begins with a rebuild: only then state() is all there is, and a
+  /// trainer restored from it goes on to the bit. With rebuilds every 10 steps it is true every 10 steps.
+  bool canSave() const;
+
+  /// What a checkpoint stores.
+  TrainerState state() const;
+
+  /// Goes on from a state that a trainer with the same surface, appearance and options had when canSave() was
+  /// true. False, and nothing changed, if the state cannot be one of this surface and these options.
+  bool restore(TrainerState state);
+
+  const KernelSet& kernels() const { return state_.kernels; }
   const TrainProfile& profile() const { return profile_; }
   const TrainOptions& options() const { return options_; }
 
  private:
   struct Part;
   static constexpr std::size_t kParts = 16;  // fixed: the order of sums must not depend on threads
-  static constexpr std::size_t kParameters =
-      8;  // angle, anisotropy, threshold, sharpness, colour x 3, unused
 
+  bool rebuildDue() const;
   void evaluateParts();
   void updateKernels(double rate);
   void densityControl();
@@ -69,30 +80,17 @@ class Trainer {
   TrainOptions options_;
   SamplePool pool_;
   Walker walker_;
-  KernelSet kernels_;
+  TrainerState state_;  // but for the pool's errors, which the pool has
   FilterTable filter_;
   TrainProfile profile_;
-  int step_ = 0;
   int rebuilt_at_ = -1;
 
-  // Optimiser state.
-  std::vector<std::array<float, kParameters>> adam_m_, adam_v_;  // [N]
-  std::vector<Vec2> velocities_;                                 // [N] face coordinates
-  std::array<double, 3> mean_m_{}, mean_v_{};
   std::vector<Rigid2> motions_;  // [N] of the last step
-
-  // Density accumulators.
-  std::vector<double> hits_, contributions_, errors_;  // [N]
 
   // The batch.
   std::vector<std::uint32_t> indices_;
   std::vector<float> losses_;
   std::vector<std::unique_ptr<Part>> parts_;
 };
-
-/// Colours of surface points from a kernel set; the evaluator is up to date with it. `weights` ([points]) may
-/// be empty.
-void evaluateColors(const Evaluator& evaluator, const FilterTable& filter,
-                    std::span<const SurfacePoint> points, std::span<Vec3f> colors, std::span<float> weights);
 
 }  // namespace heatskin

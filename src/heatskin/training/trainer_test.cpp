@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/evaluators/evaluate_colors.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/training/streams.h"

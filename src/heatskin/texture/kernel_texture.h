@@ -1,0 +1,39 @@
+#pragma once
+
+// The finished texture: a kernel set bound to a surface and an evaluator; a colour for every surface point.
+
+#include <memory>
+#include <span>
+
+#include "heatskin/base/vec.h"
+#include "heatskin/evaluators/make_evaluator.h"
+#include "heatskin/kernels/composite_block.h"
+#include "heatskin/kernels/kernel_set.h"
+#include "heatskin/surface/surface.h"
+
+namespace heatskin {
+
+/// See the head of the file. Immutable; queries may run concurrently.
+class KernelTexture {
+ public:
+  KernelTexture(std::shared_ptr<const Surface> surface, KernelSet kernels, const EvaluatorOptions& options);
+
+  const Surface& surface() const { return *surface_; }
+  const KernelSet& kernels() const { return kernels_; }
+  const EvaluatorOptions& options() const { return options_; }
+  const Evaluator& evaluator() const { return *evaluator_; }
+
+  /// Colours (sRGB in [0, 1]) and weight sums ("coverage"; below 1 the colour falls back to the mean).
+  /// `colors` is [points]; `weights` is [points] or empty.
+  void colors(std::span<const SurfacePoint> points, std::span<Vec3f> colors,
+              std::span<float> weights = {}) const;
+
+ private:
+  std::shared_ptr<const Surface> surface_;
+  KernelSet kernels_;
+  EvaluatorOptions options_;
+  std::unique_ptr<Evaluator> evaluator_;
+  FilterTable filter_;
+};
+
+}  // namespace heatskin

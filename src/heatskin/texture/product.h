@@ -1,0 +1,53 @@
+#pragma once
+
+// The product file: a GLB with the input geometry as it came and the kernels in the vendor extension
+// HSK_kernel_texture (docs/format.md), with vertex colours as fallback for viewers that do not know it.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "heatskin/base/result.h"
+#include "heatskin/evaluators/make_evaluator.h"
+#include "heatskin/io/asset.h"
+#include "heatskin/kernels/kernel_set.h"
+#include "heatskin/surface/surface.h"
+
+namespace heatskin {
+
+/// How a product came about; for people and reports, without influence on colours.
+struct ProductInfo {
+  std::string generator;  ///< "heatskin 0.3.0"
+  std::string preset;
+  std::uint64_t seed = 0;
+  int steps = 0;
+};
+
+/// The GLB of `kernels` fitted to `asset`, whose surface is `surface`. Quantises.
+Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
+                                                const KernelSet& kernels, const EvaluatorOptions& options,
+                                                const ProductInfo& info);
+
+/// A product read back: everything needed for colours, from that file alone.
+struct Product {
+  Asset asset;
+  std::shared_ptr<const Surface> surface;
+  KernelSet kernels;
+  EvaluatorOptions options;
+  ProductInfo info;
+  std::size_t model_bytes = 0;  ///< bytes of the extension's buffers: what the kernels cost
+  std::vector<Notice> notices;  ///< of the reader, then of the surface
+};
+
+/// True if the asset carries HSK_kernel_texture.
+bool isProduct(const Asset& asset);
+
+/// Fails (input cannot be used) if the asset has no kernels, a version this program does not know, or
+/// anything inconsistent.
+Result<Product> decodeProduct(Asset asset);
+Result<Product> loadProduct(const std::filesystem::path& path);
+
+}  // namespace heatskin
