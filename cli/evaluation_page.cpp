@@ -1,0 +1,188 @@
+#include "cli/evaluation_page.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "heatskin/evaluation/pictures.h"
+#include "heatskin/io/image.h"
+
+#include "cli/console.h"
+
+namespace heatskin::cli {
+namespace {
+
+std::string percent(double share) {
+  return fmt::format("{:.3g} %", 100 * share);
+}
+
+Json optionalNumber(const std::optional<double>& value) {
+  return value ? jsonNumber(*value) : Json(nullptr);
+}
+
+Json pictureJson(const PictureQuality& quality) {
+  Json json = {{"psnr", jsonNumber(quality.psnr)}, {"ssim", jsonNumber(quality.ssim)}};
+  if (quality.flip) json["flip"] = jsonNumber(*quality.flip);
+  if (quality.lpips) json["lpips"] = jsonNumber(*quality.lpips);
+  json["pixels"] = quality.pixels;
+  return json;
+}
+
+std::string pictureText(const PictureQuality& quality) {
+  std::string text = fmt::format("{}, SSIM {:.4f}", decibels(quality.psnr), quality.ssim);
+  if (quality.flip) text += fmt::format(", FLIP {:.4f}", *quality.flip);
+  if (quality.lpips) text += fmt::format(", LPIPS {:.4f}", *quality.lpips);
+  return text;
+}
+
+}  // namespace
+
+std::string filterName(Filter filter) {
+  return filter == Filter::kNearest ? "nearest" : "bilinear";
+}
+
+std::string decibels(double psnr) {
+  return std::isinf(psnr) ? "infinite (identical)" : fmt::format("{:.2f} dB", psnr);
+}
+
+void addEvaluation(Json& document, const Evaluation& evaluation) {
+  document["surface_psnr"] = jsonNumber(evaluation.surface_psnr);
+  document["surface_samples"] = evaluation.surface_samples;
+  document["surface_max_error"] = jsonNumber(evaluation.surface_max_error);
+  document["filter"] = filterName(evaluation.filter);
+  const bool views = !evaluation.views.empty();
+  document["view_psnr"] = views ? jsonNumber(evaluation.view_mean.psnr) : Json(nullptr);
+  document["view_ssim"] = views ? jsonNumber(evaluation.view_mean.ssim) : Json(nullptr);
+  document["view_psnr_pooled"] = views ? jsonNumber(evaluation.view_psnr_pooled) : Json(nullptr);
+  if (evaluation.view_mean.flip) document["view_flip"] = optionalNumber(evaluation.view_mean.flip);
+  if (evaluation.view_mean.lpips) document["view_lpips"] = optionalNumber(evaluation.view_mean.lpips);
+  document["view_aggregation"] = "mean of the views' values";
+  document["views"] = Json::array();
+  for (const PictureQuality& view : evaluation.views)
+    document["views"].push_back(pictureJson(view));
+  const auto& atlas = evaluation.atlas;
+  document["atlas_psnr"] = atlas ? jsonNumber(atlas->psnr) : Json(nullptr);
+  document["atlas_ssim"] = atlas ? jsonNumber(atlas->ssim) : Json(nullptr);
+  if (atlas && atlas->flip) document["atlas_flip"] = jsonNumber(*atlas->flip);
+  if (atlas && atlas->lpips) document["atlas_lpips"] = jsonNumber(*atlas->lpips);
+  if (!evaluation.atlas_missing.empty()) document["atlas_missing"] = evaluation.atlas_missing;
+  document["coverage_below_half"] = jsonNumber(evaluation.coverage_below_half);
+  document["coverage_below_one"] = jsonNumber(evaluation.coverage_below_one);
+  document["coverage_mean"] = jsonNumber(evaluation.coverage_mean);
+  const auto& seam = evaluation.seam;
+  document["seam_jump_median"] = seam ? jsonNumber(seam->median) : Json(nullptr);
+  document["seam_jump_p99"] = seam ? jsonNumber(seam->p99) : Json(nullptr);
+  document["seam_jump_max"] = seam ? jsonNumber(seam->maximum) : Json(nullptr);
+  document["query_mpoints_s"] =
+      evaluation.query_mpoints_s > 0 ? jsonNumber(evaluation.query_mpoints_s) : Json(nullptr);
+}
+
+ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
+  ReportPage::Rows rows;
+  rows.emplace_back("surface",
+                    fmt::format("{} on {} points ({} texel)", decibels(evaluation.surface_psnr),
+                                grouped(evaluation.surface_samples), filterName(evaluation.filter)));
+  if (!evaluation.views.empty()) {
+    rows.emplace_back(
+        "views", fmt::format("{} (mean of {})", pictureText(evaluation.view_mean), evaluation.views.size()));
+  }
+  if (evaluation.atlas) {
+    rows.emplace_back("atlas", pictureText(*evaluation.atlas));
+  } else if (!evaluation.atlas_missing.empty()) {
+    rows.emplace_back("atlas", "none: " + evaluation.atlas_missing);
+  }
+  rows.emplace_back("coverage", fmt::format("{} of the surface below 0.5, {} below 1",
+                                            percent(evaluation.coverage_below_half),
+                                            percent(evaluation.coverage_below_one)));
+  if (evaluation.seam) {
+    rows.emplace_back("seams",
+                      fmt::format("colour jump across edges {:.2g} median, {:.3g} p99, {:.3g} max "
+                                  "(8-bit levels)",
+                                  evaluation.seam->median, evaluation.seam->p99, evaluation.seam->maximum));
+  }
+  if (evaluation.query_mpoints_s > 0)
+    rows.emplace_back("queries", fmt::format("{:.2f} million points per second", evaluation.query_mpoints_s));
+  return rows;
+}
+
+ReportPage::Rows evaluationTiles(const Evaluation& evaluation) {
+  ReportPage::Rows rows;
+  const auto shortDecibels = [](double psnr) {
+    return std::isinf(psnr) ? std::string("identical") : fmt::format("{:.2f} dB", psnr);
+  };
+  rows.emplace_back("surface PSNR", shortDecibels(evaluation.surface_psnr));
+  if (!evaluation.views.empty()) {
+    rows.emplace_back("view PSNR", shortDecibels(evaluation.view_mean.psnr));
+    rows.emplace_back("view SSIM", fmt::format("{:.4f}", evaluation.view_mean.ssim));
+  }
+  rows.emplace_back("surface without cover", percent(evaluation.coverage_below_half));
+  if (evaluation.seam) rows.emplace_back("seam jump, p99", fmt::format("{:.2f} / 255", evaluation.seam->p99));
+  return rows;
+}
+
+ReportPage::Rows viewRows(const Evaluation& evaluation) {
+  ReportPage::Rows rows;
+  for (std::size_t i = 0; i < evaluation.views.size(); ++i)
+    rows.emplace_back(fmt::format("view {}", i), pictureText(evaluation.views[i]));
+  return rows;
+}
+
+Result<std::vector<std::string>> addEvaluationPictures(ReportPage& page, const std::filesystem::path& folder,
+                                                       const KernelTexture& texture,
+                                                       const Reference& reference,
+                                                       const EvaluationPictureOptions& options) {
+  Progress& progress = options.progress != nullptr ? *options.progress : silentProgress();
+  std::vector<std::string> files;
+  progress.begin("drawing the report", 5 + options.close_ups.size());
+  const auto add = [&](const std::string& name, const ImageF& image,
+                       const std::string& caption) -> Result<void> {
+    const auto png = encodePng(toPng8(image), image.width, image.height, 3);
+    if (!png) return png.error();
+    files.push_back(name + ".png");
+    if (auto saved = saveBytes(folder / files.back(), *png); !saved) return saved;
+    page.picture(*png, caption, true);
+    progress.update(files.size(), name);
+    if (progress.cancelled()) return failure("cancelled");
+    return {};
+  };
+
+  const PictureSources sources = pictureSources(texture, reference, options.error_full);
+  page.section("Reference and fitted",
+               "The eight standard views, colours without light: the reference above, the kernels below.");
+  if (auto r = add("views", comparisonSheet(sources), "Azimuth in steps of 45 degrees."); !r)
+    return r.error();
+
+  const std::string scale = fmt::format(
+      "Largest difference of a colour channel, in steps of 8 bits: black is none, pale yellow {:g} or more.",
+      options.error_full);
+  page.section("Where it is wrong", scale);
+  if (auto r = add("error", errorSheet(sources), "Error map of the eight views."); !r) return r.error();
+  const WorstPlace worst = worstPlace(sources);
+  if (auto r =
+          add("worst", closeUp(sources, worst.camera),
+              fmt::format("The worst place, enlarged from view {}: root mean square error {:.1f} of 255.",
+                          worst.view, worst.error_levels));
+      !r)
+    return r.error();
+  for (const CloseUp& close : options.close_ups) {
+    page.section(close.title);
+    if (auto r = add(close.name, closeUp(sources, close.camera), close.caption); !r) return r.error();
+  }
+
+  page.section(
+      "Where kernels reach",
+      "The sum of the kernels' weights. Red is below one, where the colour fades to the mean colour; "
+      "pale is just covered, blue-green is covered several times.");
+  if (auto r = add("coverage", coverageSheet(sources), "Coverage map of the eight views."); !r)
+    return r.error();
+
+  if (const auto atlas = atlasComparison(texture, reference, options.error_full)) {
+    page.section("In texture space",
+                 "Both drawn into the reference's UV layout, which the kernels never saw.");
+    if (auto r = add("atlas", *atlas, "Reference, fitted, error."); !r) return r.error();
+  }
+  progress.end();
+  return files;
+}
+
+}  // namespace heatskin::cli

@@ -1,0 +1,62 @@
+#pragma once
+
+// An evaluation as JSON, as lines for the terminal and as a part of a report page; shared by eval, fit and
+// demo so that the same figure has the same name everywhere.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heatskin/base/progress.h"
+#include "heatskin/evaluation/evaluate.h"
+#include "heatskin/evaluation/reference.h"
+#include "heatskin/texture/kernel_texture.h"
+
+#include "cli/output.h"
+#include "cli/report_page.h"
+
+namespace heatskin::cli {
+
+/// "nearest" or "bilinear".
+std::string filterName(Filter filter);
+
+/// "35.21 dB", or "infinite (identical)".
+std::string decibels(double psnr);
+
+/// Adds the figures of an evaluation to a document. Keys of DESIGN: surface_psnr, view_psnr, view_ssim,
+/// atlas_psnr, coverage_below_half, seam_jump_p99, seam_jump_max, query_mpoints_s; what was not measured is
+/// null. Further keys say how they came about.
+void addEvaluation(Json& document, const Evaluation& evaluation);
+
+/// The figures as label and value, for the terminal and for report tables.
+ReportPage::Rows evaluationRows(const Evaluation& evaluation);
+
+/// The figures that meet the eye first.
+ReportPage::Rows evaluationTiles(const Evaluation& evaluation);
+
+/// A table per view.
+ReportPage::Rows viewRows(const Evaluation& evaluation);
+
+/// A close-up to be added to a report.
+struct CloseUp {
+  std::string name;  ///< of the file, without extension
+  std::string title, caption;
+  Camera camera;
+};
+
+struct EvaluationPictureOptions {
+  float error_full = 32;           ///< 8-bit levels drawn brightest
+  std::vector<CloseUp> close_ups;  ///< besides the worst place
+  Progress* progress = nullptr;    ///< may be null
+};
+
+/// Adds the pictures of a fit to the page, section by section: views of reference and fitted, error map,
+/// worst place and other close-ups, coverage map, atlas. Each is also saved as a PNG in `folder`, which
+/// exists. Returns the names of the files.
+Result<std::vector<std::string>> addEvaluationPictures(ReportPage& page, const std::filesystem::path& folder,
+                                                       const KernelTexture& texture,
+                                                       const Reference& reference,
+                                                       const EvaluationPictureOptions& options = {});
+
+}  // namespace heatskin::cli

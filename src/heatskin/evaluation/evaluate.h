@@ -1,0 +1,75 @@
+#pragma once
+
+// How good a texture is: the protocol of METHOD section 10 and the seam jump of 11.6.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "heatskin/appearance/appearance.h"
+#include "heatskin/base/progress.h"
+#include "heatskin/base/result.h"
+#include "heatskin/evaluation/reference.h"
+#include "heatskin/evaluation/seam_jump.h"
+#include "heatskin/metrics/lpips.h"
+#include "heatskin/texture/kernel_texture.h"
+
+namespace heatskin {
+
+struct EvaluationOptions {
+  std::size_t surface_samples = 200'000;
+  std::size_t seam_samples = 100'000;  ///< points on edges; 0: no seam jump
+  int atlas_size = 1024;               ///< side in texels; 0: no atlas
+  int view_size = 512;                 ///< side in pixels; 0: no views
+  Filter filter = Filter::kNearest;    ///< of the ground truth, everywhere; the paper's tables use kNearest
+  bool flip = false;                   ///< also FLIP, on views and atlas
+  const LpipsModel* lpips = nullptr;   ///< also LPIPS
+  int query_runs = 5;                  ///< timed runs over the surface samples; 0: no query rate
+  std::uint64_t seed = 0;              ///< of the sample points
+};
+
+/// Quality of one picture against the ground truth drawn the same way, over its foreground.
+struct PictureQuality {
+  double psnr = 0;  ///< dB; infinite if identical
+  double ssim = 0;
+  std::optional<double> flip, lpips;
+  std::size_t pixels = 0;  ///< that count
+};
+
+struct Evaluation {
+  // On the surface samples.
+  double surface_psnr = 0;         ///< dB over all samples and channels; infinite if identical
+  double surface_max_error = 0;    ///< largest channel difference, 0..1
+  double coverage_below_half = 0;  ///< share of samples with a weight sum below 0.5
+  double coverage_below_one = 0;   ///< share with a weight sum below 1: these lean towards the mean colour
+  double coverage_mean = 0;        ///< mean weight sum
+  std::size_t surface_samples = 0;
+  Filter filter = Filter::kNearest;
+  double query_mpoints_s = 0;  ///< median over the runs, millions of points per second, all threads
+
+  // The 8 standard views without light. The values for all views are arithmetic means of the views' values
+  // (decibels for PSNR), as the paper averages over meshes; the pooled PSNR is that of all foreground pixels
+  // together.
+  std::vector<PictureQuality> views;
+  PictureQuality view_mean;
+  double view_psnr_pooled = 0;
+
+  // In texture space, if the reference has texture coordinates.
+  std::optional<PictureQuality> atlas;
+  std::string atlas_missing;  ///< why there is no atlas; empty if there is one or none was asked for
+
+  std::optional<SeamJump> seam;
+};
+
+/// Everything above. Same texture, reference and options: same numbers on any number of threads, but for the
+/// query rate. Fails when cancelled or when a metric refuses its input (a picture too small for LPIPS).
+Result<Evaluation> evaluate(const KernelTexture& texture, const Reference& reference,
+                            const EvaluationOptions& options = {}, Progress& progress = silentProgress());
+
+/// The same against the appearance of the texture's own surface.
+Result<Evaluation> evaluate(const KernelTexture& texture, const Appearance& reference,
+                            const EvaluationOptions& options = {}, Progress& progress = silentProgress());
+
+}  // namespace heatskin

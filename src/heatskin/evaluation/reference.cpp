@@ -1,0 +1,130 @@
+#include "heatskin/evaluation/reference.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "heatskin/base/parallel.h"
+#include "heatskin/surface/sampling.h"
+
+namespace heatskin {
+namespace {
+
+constexpr std::size_t kDistanceSamples = 20'000;  // the mean distance then is known to about 1 %
+constexpr std::uint64_t kDistanceStream = 41;
+constexpr std::size_t kBlock = 4096;
+
+/// Points of `from` carried to the nearest ones of `to`, through asset coordinates.
+void nearestPoints(const Surface& from, const Surface& to, const ClosestPointQuery& query,
+                   std::span<const SurfacePoint> points, std::span<ClosestPoint> out) {
+  const Similarity asset_from_surface = from.assetFromSurface();
+  std::vector<Vec3> places(points.size());
+  parallelFor(points.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      places[i] = to.surfaceFromAsset()(asset_from_surface(from.position(points[i])));
+  });
+  query.find(places, out);
+}
+
+struct Distances {
+  double mean = 0;  ///< in units of `from`'s surface, whose longest side is 2
+  double maximum = 0;
+};
+
+Distances distances(const Surface& from, const Surface& to, const ClosestPointQuery& query) {
+  const auto points = sampleSurface(from, kDistanceSamples, 0, kDistanceStream);
+  std::vector<ClosestPoint> nearest(points.size());
+  nearestPoints(from, to, query, points, nearest);
+  Distances result;
+  for (const ClosestPoint& n : nearest) {
+    result.mean += n.distance;
+    result.maximum = std::max(result.maximum, n.distance);
+  }
+  const double unit = from.surfaceFromAsset().scale / to.surfaceFromAsset().scale;
+  result.mean *= unit / static_cast<double>(points.size());
+  result.maximum *= unit;
+  return result;
+}
+
+constexpr double kLongestSide = 2;  // of every surface
+
+}  // namespace
+
+bool sameFaces(const Surface& a, const Surface& b) {
+  if (a.faceCount() != b.faceCount()) return false;
+  const Similarity a_from_b = [&] {
+    const Similarity from_asset = a.surfaceFromAsset(), to_asset = b.assetFromSurface();
+    return Similarity{from_asset.scale * to_asset.scale, from_asset(to_asset.translation)};
+  }();
+  for (std::uint32_t f = 0; f < a.faceCount(); ++f) {
+    for (std::size_t c = 0; c < 3; ++c) {
+      const Vec3 there = a_from_b(b.positions()[b.faces()[f][c]]);
+      // Not-a-number is not the same.
+      if (!((a.positions()[a.faces()[f][c]] - there).norm() <= kSameCornerTolerance * kLongestSide))
+        return false;
+    }
+  }
+  return true;
+}
+
+Reference::Reference(const Surface& texture_surface, const Appearance& appearance)
+    : texture_surface_(&texture_surface), reference_surface_(&texture_surface), appearance_(&appearance) {}
+
+Result<Reference> Reference::match(const Surface& texture_surface, const Surface& reference_surface,
+                                   const Appearance& appearance, const std::string& name) {
+  Reference reference;
+  reference.texture_surface_ = &texture_surface;
+  reference.reference_surface_ = &reference_surface;
+  reference.appearance_ = &appearance;
+  if (sameFaces(texture_surface, reference_surface)) return reference;
+
+  reference.to_reference_ = std::make_shared<const ClosestPointQuery>(reference_surface);
+  reference.to_texture_ = std::make_shared<const ClosestPointQuery>(texture_surface);
+  const Distances there = distances(texture_surface, reference_surface, *reference.to_reference_);
+  const Distances back = distances(reference_surface, texture_surface, *reference.to_texture_);
+  const double apart = std::max(there.mean, back.mean) / kLongestSide;
+  if (!(apart <= kOtherObjectDistance)) {
+    return inputError(
+        fmt::format("{}: is not the object the texture was fitted to (the surfaces are {:.3g} % of its size "
+                    "apart on average); give the asset it was fitted to, in the same coordinates",
+                    name, 100 * apart));
+  }
+  reference.notices_.push_back(
+      {"mapped_reference",
+       fmt::format(
+           "the reference is another mesh ({} faces, the texture has {}): colours are compared at the "
+           "nearest points, at most {:.2g} % of the object's size apart",
+           reference_surface.faceCount(), texture_surface.faceCount(),
+           100 * std::max(there.maximum, back.maximum) / kLongestSide),
+       1, true});
+  return reference;
+}
+
+void Reference::colors(std::span<const SurfacePoint> points, std::span<Vec3f> colors, Filter filter) const {
+  if (!mapped()) return appearance_->colors(points, colors, filter);
+  std::vector<ClosestPoint> nearest(points.size());
+  nearestPoints(*texture_surface_, *reference_surface_, *to_reference_, points, nearest);
+  std::vector<SurfacePoint> there(points.size());
+  std::transform(nearest.begin(), nearest.end(), there.begin(),
+                 [](const ClosestPoint& n) { return n.point; });
+  appearance_->colors(there, colors, filter);
+}
+
+void Reference::toTexture(std::span<const SurfacePoint> points, std::span<SurfacePoint> out) const {
+  if (!mapped()) {
+    std::copy(points.begin(), points.end(), out.begin());
+    return;
+  }
+  std::vector<ClosestPoint> nearest(points.size());
+  nearestPoints(*reference_surface_, *texture_surface_, *to_texture_, points, nearest);
+  std::transform(nearest.begin(), nearest.end(), out.begin(), [](const ClosestPoint& n) { return n.point; });
+}
+
+ColorSource Reference::colorSource(Filter filter) const {
+  return [this, filter](std::span<const SurfacePoint> points, std::span<Vec3f> out) {
+    colors(points, out, filter);
+  };
+}
+
+}  // namespace heatskin

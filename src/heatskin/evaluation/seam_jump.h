@@ -1,0 +1,36 @@
+#pragma once
+
+// Seam jump (METHOD 11.6): a point on an edge belongs to two faces, and a texture without seams has the same
+// colour from both.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "heatskin/rendering/render.h"
+#include "heatskin/surface/surface.h"
+
+namespace heatskin {
+
+/// A point of an edge as its two faces see it.
+struct EdgePoint {
+  SurfacePoint first, second;
+};
+
+/// `count` points on edges with two faces, uniform in length over all of them; empty if there is no such
+/// edge. Point i is a pure function of (surface, seed, i).
+std::vector<EdgePoint> sampleEdges(const Surface& surface, std::size_t count, std::uint64_t seed);
+
+/// Order statistics of the jump over edge points: 255 times the largest difference of a colour channel, from
+/// colours before rounding to 8 bits. Zeros without points.
+struct SeamJump {
+  double median = 0;
+  double p99 = 0;
+  double maximum = 0;
+  double above_one = 0;  ///< share of points whose jump is more than one 8-bit level
+  std::size_t points = 0;
+};
+
+SeamJump seamJump(const Surface& surface, const ColorSource& colors, std::size_t count, std::uint64_t seed);
+
+}  // namespace heatskin
