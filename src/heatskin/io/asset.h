@@ -89,6 +89,18 @@ struct Instance {
   Affine3 asset_from_mesh = Affine3::Identity();
 };
 
+/// A glTF extension of the document's root that io hands on unread to whoever knows it.
+struct RawExtension {
+  struct View {
+    std::size_t index = 0;            ///< of the buffer view in the file
+    std::vector<std::uint8_t> bytes;  ///< decompressed
+  };
+  std::string name;
+  std::string json;         ///< the text of its object, as in the file
+  std::vector<View> views;  ///< buffer views that properties called "bufferView" refer to, each once
+  bool listed = false;      ///< in extensionsUsed, as glTF demands
+};
+
 /// A file's content. Indices inside were checked by the reader: they are valid or -1.
 struct Asset {
   std::filesystem::path path;
@@ -98,9 +110,10 @@ struct Asset {
   std::vector<Material> materials;
   std::vector<Mesh> meshes;
   std::vector<Instance> instances;
-  std::vector<Notice> notices;          ///< what the reader skipped, replaced or doubted
-  std::vector<std::string> extensions;  ///< glTF extensions used by the file
-  std::size_t stored_vertices = 0;      ///< before welding, over all triangle primitives of all instances
+  std::vector<Notice> notices;               ///< what the reader skipped, replaced or doubted
+  std::vector<std::string> extensions;       ///< glTF extensions used by the file
+  std::vector<RawExtension> raw_extensions;  ///< HSK_kernel_texture
+  std::size_t stored_vertices = 0;  ///< before welding, over all triangle primitives of all instances
 };
 
 }  // namespace heatskin

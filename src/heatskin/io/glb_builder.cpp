@@ -55,7 +55,7 @@ int GlbBuilder::addBufferView(std::span<const std::uint8_t> bytes, Target target
   view["buffer"] = 0;
   view["byteOffset"] = bin_.size();
   view["byteLength"] = bytes.size();
-  if (target != Target::kNone) view["target"] = static_cast<int>(target);
+  if (target != Target::kUnspecified) view["target"] = static_cast<int>(target);
   bin_.insert(bin_.end(), bytes.begin(), bytes.end());
   return append("bufferViews", std::move(view));
 }

@@ -32,7 +32,7 @@ using GltfJson = nlohmann::ordered_json;
 class GlbBuilder {
  public:
   /// What a buffer view holds, for graphics APIs (glTF bufferView.target).
-  enum class Target { kNone = 0, kVertices = 34962, kIndices = 34963 };
+  enum class Target { kUnspecified = 0, kVertices = 34962, kIndices = 34963 };
 
   GlbBuilder();
 
@@ -45,7 +45,7 @@ class GlbBuilder {
 
   /// Copies `bytes` to a 4-byte border of the BIN chunk; returns the index of the new buffer view. `bytes` is
   /// not empty.
-  int addBufferView(std::span<const std::uint8_t> bytes, Target target = Target::kNone);
+  int addBufferView(std::span<const std::uint8_t> bytes, Target target = Target::kUnspecified);
 
   /// Tightly packed float vectors in their own buffer view; `values` is [count, components], components 1..4.
   /// Returns the accessor's index. `bounds` adds min and max, which POSITION needs.

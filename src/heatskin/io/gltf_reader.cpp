@@ -15,6 +15,7 @@
 #include "heatskin/io/gltf_accessor.h"
 #include "heatskin/io/gltf_buffers.h"
 #include "heatskin/io/gltf_container.h"
+#include "heatskin/io/gltf_extension.h"
 #include "heatskin/io/gltf_json.h"
 #include "heatskin/io/gltf_material.h"
 #include "heatskin/io/gltf_primitive.h"
@@ -60,6 +61,9 @@ constexpr std::array kHarmless = {
     "EXT_lights_image_based",
     "HSK_kernel_texture",
 };
+
+/// Extensions of the root that others in this program read.
+constexpr std::array kHandedOn = {"HSK_kernel_texture"};
 
 template <std::size_t N>
 bool contains(const std::array<const char*, N>& list, const std::string& name) {
@@ -242,6 +246,12 @@ Result<Asset> readDocument(std::span<const std::uint8_t> bytes, const std::files
   }
   if (Result<void> done = readMaterials(*document, buffers, options, notices, asset); !done) {
     return done.error();
+  }
+  for (const char* name : kHandedOn) {
+    Result<std::optional<RawExtension>> raw =
+        readRawExtension(*document, container.json, name, buffers, budget);
+    if (!raw) return raw.error();
+    if (*raw) asset.raw_extensions.push_back(std::move(**raw));
   }
   if (auto error = checkExtent(asset, notices)) return *error;
   noteUnusableTextures(asset, notices);

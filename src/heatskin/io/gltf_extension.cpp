@@ -1,0 +1,137 @@
+#include "heatskin/io/gltf_extension.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace heatskin::gltf {
+namespace {
+
+constexpr std::string_view kWhite = " \t\r\n";
+
+/// Index behind the JSON value that begins at `at`. The text is known to be valid, so brackets match and
+/// strings end; on text that is not, the result is still inside.
+std::size_t skipValue(std::string_view text, std::size_t at) {
+  std::size_t depth = 0;
+  for (; at < text.size(); ++at) {
+    switch (text[at]) {
+      case '"':
+        for (++at; at < text.size() && text[at] != '"'; ++at) {
+          if (text[at] == '\\') ++at;
+        }
+        break;
+      case '{':
+      case '[':
+        ++depth;
+        break;
+      case '}':
+      case ']':
+        if (depth == 0) return at;
+        --depth;
+        break;
+      case ',':
+        if (depth == 0) return at;
+        break;
+      default:
+        break;
+    }
+  }
+  return text.size();
+}
+
+std::size_t skipWhite(std::string_view text, std::size_t at) {
+  return std::min(text.find_first_not_of(kWhite, at), text.size());
+}
+
+/// A string literal's content; escapes are resolved by the JSON library.
+std::string literalText(std::string_view literal) {
+  if (literal.find('\\') == std::string_view::npos) return std::string(literal.substr(1, literal.size() - 2));
+  const Json parsed = Json::parse(literal.begin(), literal.end(), nullptr, false);
+  return parsed.is_string() ? parsed.get<std::string>() : std::string();
+}
+
+void collectViews(const Json& value, std::set<std::size_t>& indices, std::optional<Error>& error,
+                  const std::string& where) {
+  if (value.is_array()) {
+    for (const Json& item : value)
+      collectViews(item, indices, error, where);
+  } else if (value.is_object()) {
+    for (const auto& [key, item] : value.items()) {
+      if (key != "bufferView") {
+        collectViews(item, indices, error, where);
+      } else if (item.is_number_unsigned()) {
+        indices.insert(item.get<std::size_t>());
+      } else if (!error) {
+        error = inputError(where + ": a bufferView is not an index");
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Result<std::optional<std::string_view>> memberText(std::string_view object, std::string_view name) {
+  std::optional<std::string_view> found;
+  std::size_t at = skipWhite(object, 0);
+  if (at >= object.size() || object[at] != '{') return found;
+  ++at;
+  while (true) {
+    at = skipWhite(object, at);
+    if (at >= object.size() || object[at] != '"') return found;
+    std::size_t end = at + 1;
+    while (end < object.size() && object[end] != '"')
+      end += object[end] == '\\' ? 2 : 1;
+    if (end >= object.size()) return found;
+    const std::string key = literalText(object.substr(at, end + 1 - at));
+    at = skipWhite(object, end + 1);
+    if (at >= object.size() || object[at] != ':') return found;
+    at = skipWhite(object, at + 1);
+    end = skipValue(object, at);
+    if (key == name) {
+      if (found) return inputError(std::string(name) + " is given twice");
+      std::string_view value = object.substr(at, end - at);
+      value.remove_suffix(value.size() - (value.find_last_not_of(kWhite) + 1));
+      found = value;
+    }
+    if (end >= object.size() || object[end] != ',') return found;
+    at = end + 1;
+  }
+}
+
+Result<std::optional<RawExtension>> readRawExtension(const Document& document,
+                                                     std::span<const std::uint8_t> text,
+                                                     const std::string& name, Buffers& buffers,
+                                                     MemoryBudget& budget) {
+  Fields root(document.root, "");
+  const Json* parsed = root.extension(name.c_str());
+  if (!root.ok()) return root.error();
+  if (parsed == nullptr) return std::optional<RawExtension>();
+
+  std::string_view all(reinterpret_cast<const char*>(text.data()), text.size());
+  if (all.starts_with("\xEF\xBB\xBF")) all.remove_prefix(3);
+  Result<std::optional<std::string_view>> extensions = memberText(all, "extensions");
+  if (!extensions) return extensions.error();
+  if (!*extensions) return inputError(name + " cannot be found in the JSON text");
+  Result<std::optional<std::string_view>> member = memberText(**extensions, name);
+  if (!member) return member.error();
+  if (!*member) return inputError(name + " cannot be found in the JSON text");
+
+  RawExtension raw;
+  raw.name = name;
+  raw.json = std::string(**member);
+  raw.listed = document.uses(name.c_str());
+  std::set<std::size_t> indices;
+  std::optional<Error> error;
+  collectViews(*parsed, indices, error, name);
+  if (error) return *error;
+  for (const std::size_t index : indices) {
+    Result<BufferViewData> view = buffers.view(index);
+    if (!view) return Error{view.error().kind, name + ": " + view.error().message};
+    if (!budget.take(view->bytes.size(), 1)) return inputError(name + ": its buffer views are too large");
+    raw.views.push_back({index, {view->bytes.begin(), view->bytes.end()}});
+  }
+  return std::optional<RawExtension>(std::move(raw));
+}
+
+}  // namespace heatskin::gltf

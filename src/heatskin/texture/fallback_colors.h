@@ -1,0 +1,16 @@
+#pragma once
+
+// Vertex colours that stand in for the kernels in viewers that do not know them.
+
+#include "heatskin/io/asset.h"
+#include "heatskin/texture/kernel_texture.h"
+
+namespace heatskin {
+
+/// Gives every primitive of `asset`, from which the texture's surface was built, vertex colours (linear, as
+/// glTF has them): the mean of the texture around the vertex. Vertices of one primitive at the same place get
+/// one colour, so UV seams stay invisible, while borders between materials stay crisp; a mesh with several
+/// instances gets their mean. Alpha of existing vertex colours is kept.
+void setFallbackColors(const KernelTexture& texture, Asset& asset);
+
+}  // namespace heatskin

@@ -1,0 +1,305 @@
+#include "heatskin/texture/product.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <map>
+#include <new>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "heatskin/base/files.h"
+#include "heatskin/io/glb_builder.h"
+#include "heatskin/io/gltf_reader.h"
+#include "heatskin/io/load.h"
+#include "heatskin/surface/closest_point.h"
+#include "heatskin/texture/fallback_colors.h"
+#include "heatskin/texture/kernel_texture.h"
+#include "heatskin/texture/product_extension.h"
+#include "heatskin/texture/quantize.h"
+#include "heatskin/texture/source_triangles.h"
+
+namespace heatskin {
+namespace {
+
+/// Kernels are stored relative to triangles, so first axes need no curvature; only methods whose operators
+/// follow the principal directions will.
+SurfaceOptions surfaceOptions() {
+  SurfaceOptions options;
+  options.principal_axes = false;
+  return options;
+}
+
+bool hasTransparency(const Image& image) {
+  for (std::size_t i = 3; i < image.rgba.size(); i += 4) {
+    if (image.rgba[i] != 255) return true;
+  }
+  return false;
+}
+
+/// The asset without its colours: kernels take their place. Cut-outs stay: a texture that makes its material
+/// transparent is kept in white.
+Asset withoutColors(const Asset& asset) {
+  Asset out;
+  out.path = asset.path;
+  out.instances = asset.instances;
+  out.meshes = asset.meshes;
+  std::map<int, int> textures;
+  for (Material material : asset.materials) {
+    material.base_color_factor.head<3>().setOnes();
+    TextureUse& use = material.base_color;
+    const Texture* texture =
+        use.texture < 0 ? nullptr : &asset.textures[static_cast<std::size_t>(use.texture)];
+    const Image* image = texture == nullptr || texture->image < 0
+                             ? nullptr
+                             : &asset.images[static_cast<std::size_t>(texture->image)];
+    if (material.alpha_mode == AlphaMode::kOpaque || image == nullptr || !hasTransparency(*image)) {
+      use = {};
+    } else if (const auto known = textures.find(use.texture); known != textures.end()) {
+      use.texture = known->second;
+    } else {
+      Image white = *image;
+      for (std::size_t i = 0; i < white.rgba.size(); i += 4)
+        std::fill_n(white.rgba.begin() + static_cast<std::ptrdiff_t>(i), 3, std::uint8_t{255});
+      Texture kept = *texture;
+      kept.image = static_cast<int>(out.images.size());
+      out.images.push_back(std::move(white));
+      textures.emplace(use.texture, static_cast<int>(out.textures.size()));
+      use.texture = static_cast<int>(out.textures.size());
+      out.textures.push_back(kept);
+    }
+    out.materials.push_back(std::move(material));
+  }
+  return out;
+}
+
+bool isFinite(const KernelSet& kernels, std::size_t i) {
+  return kernels.positions[i].barycentric.allFinite() && kernels.positions[i].barycentric.maxCoeff() > 0 &&
+         std::isfinite(kernels.angles[i]) && std::isfinite(kernels.anisotropies[i]) &&
+         std::isfinite(kernels.thresholds[i]) && std::isfinite(kernels.sharpnesses[i]) &&
+         kernels.colors[i].allFinite();
+}
+
+/// Carries kernels from the surface they were fitted on to the file's triangles. A triangle that rounding to
+/// float32 has made degenerate cannot carry one; its kernels go to the nearest place that can.
+class KernelWriter {
+ public:
+  KernelWriter(const Asset& asset, const Surface& surface, const Asset& stored, const Surface& stored_surface)
+      : surface_(surface),
+        stored_surface_(stored_surface),
+        triangles_(asset, surface),
+        stored_triangles_(stored, stored_surface) {}
+
+  StoredKernel operator()(const KernelSet& kernels, std::size_t i) {
+    StoredKernel out;
+    out.anisotropy = kernels.anisotropies[i];
+    out.threshold = kernels.thresholds[i];
+    out.sharpness = kernels.sharpnesses[i];
+    out.color = kernels.colors[i];
+    const SurfacePoint& p = kernels.positions[i];
+    const double angle = kernels.angles[i];
+    out.position = triangles_.toTriangle(p);
+    out.angle = triangles_.axisInTriangle(p.face, angle);
+    if (stored_triangles_.faceOf(out.position.triangle) != kNone) return out;
+
+    if (!closest_) closest_.emplace(stored_surface_);
+    const Vec3 place = surface_.assetFromSurface()(surface_.position(p));
+    const SurfacePoint near = (*closest_)(stored_surface_.surfaceFromAsset()(place)).point;
+    const Vec3 axis = surface_.frames()[p.face].directionFromFace(Vec2(std::cos(angle), std::sin(angle)));
+    const Vec2 turned = stored_surface_.frames()[near.face].directionToFace(axis);
+    out.position = stored_triangles_.toTriangle(near);
+    out.angle = stored_triangles_.axisInTriangle(near.face, std::atan2(turned.y(), turned.x()));
+    return out;
+  }
+
+ private:
+  const Surface& surface_;
+  const Surface& stored_surface_;
+  SourceTriangles triangles_, stored_triangles_;
+  std::optional<ClosestPointQuery> closest_;
+};
+
+/// The kernels of a product's buffer on its surface.
+Result<KernelSet> unpackKernels(const ProductExtension& extension, std::span<const std::uint8_t> bytes,
+                                const Asset& asset, const Surface& surface) {
+  const SourceTriangles triangles(asset, surface);
+  if (extension.triangles != triangles.size()) {
+    return inputError(fmt::format("was made for {} triangles, the scene has {}: the geometry was changed",
+                                  extension.triangles, triangles.size()));
+  }
+  if (bytes.size() % kKernelBytes != 0 || bytes.size() / kKernelBytes != extension.kernels) {
+    return inputError(fmt::format("{} kernels need {} bytes, the buffer view has {}", extension.kernels,
+                                  extension.kernels * kKernelBytes, bytes.size()));
+  }
+  KernelSet kernels;
+  kernels.mean_color = extension.mean_color;
+  kernels.resize(extension.kernels);
+  for (std::size_t i = 0; i < extension.kernels; ++i) {
+    StoredKernel kernel;
+    const auto code = bytes.subspan(i * kKernelBytes).first<kKernelBytes>();
+    if (const auto problem = unpackKernel(code, extension.ranges, kernel)) {
+      return inputError(fmt::format("kernel {}: {}", i, *problem));
+    }
+    const std::uint32_t triangle = kernel.position.triangle;
+    if (triangle >= triangles.size()) {
+      return inputError(fmt::format("kernel {}: triangle {} does not exist, the scene has {}", i, triangle,
+                                    triangles.size()));
+    }
+    const std::uint32_t face = triangles.faceOf(triangle);
+    if (face == kNone) {
+      return inputError(fmt::format(
+          "kernel {}: triangle {} has no area or repeats another, it cannot carry a kernel", i, triangle));
+    }
+    kernels.positions[i] = triangles.toSurface(kernel.position);
+    kernels.angles[i] = static_cast<float>(triangles.axisInFace(face, kernel.angle));
+    kernels.anisotropies[i] = kernel.anisotropy;
+    kernels.thresholds[i] = kernel.threshold;
+    kernels.sharpnesses[i] = kernel.sharpness;
+    kernels.colors[i] = kernel.color;
+  }
+  return kernels;
+}
+
+const RawExtension* findExtension(const Asset& asset) {
+  for (const RawExtension& raw : asset.raw_extensions) {
+    if (raw.name == kExtensionName) return &raw;
+  }
+  return nullptr;
+}
+
+Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surface, const KernelSet& kernels,
+                                         const EvaluatorOptions& options, const ProductInfo& info) {
+  if (kernels.size() == 0) return failure("a product needs at least one kernel");
+  if (!kernels.mean_color.allFinite()) return failure("the mean colour is not a number");
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (kernels.positions[i].face >= surface.faceCount() || !isFinite(kernels, i)) {
+      return failure(fmt::format("kernel {} has no place on the surface or a value that is not a number", i));
+    }
+  }
+
+  // What a reader will see: positions as float32, around the origin of their mesh. Writing and reading the
+  // geometry once makes the surface below the one every reader of the product builds.
+  GlbOptions bare;
+  bare.normals = false;
+  auto geometry = encodeGlb(withoutColors(asset), bare);
+  if (!geometry) return geometry.error();
+  auto stored = readGltfBytes(*geometry, "product.glb");
+  if (!stored) return failure(stored.error().message);
+  auto built = Surface::build(*stored, surfaceOptions());
+  if (!built) return failure(built.error().message);
+  const auto stored_surface = std::make_shared<const Surface>(std::move(*built));
+
+  ProductExtension extension;
+  extension.options = options;
+  extension.mean_color = kernels.mean_color.cwiseMax(0.0f).cwiseMin(1.0f);
+  extension.kernels = kernels.size();
+  extension.triangles = countTriangles(*stored);
+  extension.info = info;
+  if (extension.triangles != countTriangles(asset)) return failure("triangles were lost in writing");
+
+  std::vector<std::uint8_t> bytes(kernels.size() * kKernelBytes);
+  KernelWriter writer(asset, surface, *stored, *stored_surface);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    packKernel(writer(kernels, i), extension.ranges,
+               std::span(bytes).subspan(i * kKernelBytes).first<kKernelBytes>());
+  }
+
+  // The fallback shows the kernels as stored, so that reading and writing again gives the same file.
+  auto rounded = unpackKernels(extension, bytes, *stored, *stored_surface);
+  if (!rounded) return failure(rounded.error().message);
+  setFallbackColors(KernelTexture(stored_surface, std::move(*rounded), options), *stored);
+
+  GlbBuilder builder;
+  if (!info.generator.empty()) builder.root()["asset"]["generator"] = info.generator;
+  if (auto added = addAsset(builder, *stored, {}); !added) return added.error();
+  extension.buffer_view = static_cast<std::size_t>(builder.addBufferView(bytes));
+  builder.useExtension(kExtensionName);
+  builder.root()["extensions"][kExtensionName] = GltfJson::parse(writeExtension(extension));
+  return builder.finish();
+}
+
+Result<Product> decode(Asset asset) {
+  const RawExtension* raw = findExtension(asset);
+  if (raw == nullptr) {
+    return inputError("has no kernels (HSK_kernel_texture); 'heatskin fit' makes a file that has");
+  }
+  const auto refuse = [](const Error& error) {
+    return Error{error.kind, fmt::format("{}: {}", kExtensionName, error.message)};
+  };
+  if (!raw->listed) return refuse(inputError("is not listed in extensionsUsed"));
+  auto extension = readExtension(raw->json);
+  if (!extension) return refuse(extension.error());
+  const auto view = std::find_if(raw->views.begin(), raw->views.end(), [&](const RawExtension::View& v) {
+    return v.index == extension->buffer_view;
+  });
+  if (view == raw->views.end()) return refuse(inputError("its buffer view does not exist"));
+
+  auto surface = Surface::build(asset, surfaceOptions());
+  if (!surface) {
+    const std::string path = asset.path.empty() ? "" : asset.path.string() + ": ";
+    const std::string& message = surface.error().message;
+    return Error{surface.error().kind, message.starts_with(path) ? message.substr(path.size()) : message};
+  }
+  auto kernels = unpackKernels(*extension, view->bytes, asset, *surface);
+  if (!kernels) return refuse(kernels.error());
+
+  Product product;
+  product.kernels = std::move(*kernels);
+  product.options = extension->options;
+  product.info = extension->info;
+  product.model_bytes = view->bytes.size();
+  product.notices = asset.notices;
+  for (Notice& notice : surface->notices())
+    product.notices.push_back(std::move(notice));
+  product.surface = std::make_shared<const Surface>(std::move(*surface));
+  product.asset = std::move(asset);
+  product.asset.raw_extensions.clear();
+  return product;
+}
+
+}  // namespace
+
+Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
+                                                const KernelSet& kernels, const EvaluatorOptions& options,
+                                                const ProductInfo& info) {
+  const auto failed = [](const std::string& cause) {
+    return failure("the product cannot be written: " + cause);
+  };
+  try {
+    auto glb = encode(asset, surface, kernels, options, info);
+    if (!glb) return failed(glb.error().message);
+    return glb;
+  } catch (const std::bad_alloc&) {
+    return failed("not enough memory");
+  } catch (const std::exception& problem) {
+    return failed(problem.what());
+  }
+}
+
+bool isProduct(const Asset& asset) {
+  return findExtension(asset) != nullptr;
+}
+
+Result<Product> decodeProduct(Asset asset) {
+  const std::string name = asset.path.empty() ? std::string() : displayPath(asset.path) + ": ";
+  try {
+    auto product = decode(std::move(asset));
+    if (!product) return Error{product.error().kind, name + product.error().message};
+    return product;
+  } catch (const std::bad_alloc&) {
+    return failure(name + "not enough memory");
+  } catch (const std::exception& problem) {
+    return inputError(name + problem.what());
+  }
+}
+
+Result<Product> loadProduct(const std::filesystem::path& path) {
+  auto asset = loadAsset(path);
+  if (!asset) return asset.error();
+  return decodeProduct(std::move(*asset));
+}
+
+}  // namespace heatskin

@@ -1,0 +1,293 @@
+#include "heatskin/texture/product_extension.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace heatskin {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Far above what a writer needs; text beyond it is not looked at.
+constexpr std::size_t kMaxJsonBytes = std::size_t{1} << 20;
+constexpr std::size_t kMaxInfoBytes = 256;
+
+/// Kernels are 20 bytes, so this is a gigabyte of them.
+constexpr std::size_t kMaxKernels = std::size_t{50} << 20;
+
+constexpr std::string_view kRuleNames[] = {"perQuery", "perFace"};
+
+/// Every option that decides a colour, with its name in the file and its limits. The binding below stops
+/// compiling when LocalOptions gets a new field: give it a line here and in docs/format.md.
+template <class Options, class Visitor>
+void visitLocalOptions(Options& options, Visitor&& visit) {
+  auto& [diffusion_time, window_sigma, max_radius, support_tail, candidates, rule, rebuild_interval,
+         isotropic, euclidean, edge_tolerance] = options;
+  (void)rebuild_interval;  // only matters while kernels move
+  visit.number("diffusionTime", diffusion_time, 1e-9, 1e9);
+  visit.number("windowSigma", window_sigma, 0, 1e9);
+  visit.number("maxRadius", max_radius, 1e-9, 10);
+  visit.number("supportTail", support_tail, 1e-6, 0.999);
+  visit.size("candidates", candidates, 1, 1024);
+  visit.choice("candidateRule", rule, kRuleNames);
+  visit.boolean("isotropic", isotropic);
+  visit.boolean("euclidean", euclidean);
+  visit.number("edgeTolerance", edge_tolerance, 0, 10);
+}
+
+struct Writer {
+  Json& json;
+  void number(const char* name, const double& value, double, double) { json[name] = value; }
+  void size(const char* name, const std::size_t& value, std::size_t, std::size_t) { json[name] = value; }
+  void boolean(const char* name, const bool& value) { json[name] = value; }
+  template <class Enum, std::size_t N>
+  void choice(const char* name, const Enum& value, const std::string_view (&names)[N]) {
+    json[name] = names[static_cast<std::size_t>(value)];
+  }
+};
+
+/// Takes the properties of one object, all of them required. The first problem is kept; afterwards nothing
+/// changes.
+class Reader {
+ public:
+  Reader(const Json* object, std::string where, std::optional<Error>& error)
+      : object_(object), where_(std::move(where)), error_(error) {
+    if (object_ != nullptr && !object_->is_object()) {
+      refuse("must be an object");
+      object_ = nullptr;
+    }
+  }
+
+  void refuse(const std::string& what) {
+    if (!error_) error_ = inputError(where_ + (where_.empty() ? "" : " ") + what);
+  }
+
+  const Json* property(const char* name) {
+    if (error_ || object_ == nullptr) return nullptr;
+    known_.insert(name);
+    const auto it = object_->find(name);
+    if (it == object_->end()) {
+      refuse(fmt::format("has no {}", name));
+      return nullptr;
+    }
+    return &*it;
+  }
+
+  Reader object(const char* name) {
+    const Json* value = property(name);
+    return Reader(value, where_.empty() ? name : where_ + "." + name, error_);
+  }
+
+  void number(const char* name, double& value, double low, double high) {
+    if (const Json* json = property(name)) toNumber(*json, name, value, low, high);
+  }
+
+  void size(const char* name, std::size_t& value, std::size_t low, std::size_t high) {
+    const Json* json = property(name);
+    if (json == nullptr) return;
+    if (!json->is_number_unsigned()) return refuse(fmt::format("{} must be a non-negative integer", name));
+    const auto given = json->get<std::uint64_t>();
+    if (given < low || given > high)
+      return refuse(fmt::format("{} {} is not in [{}, {}]", name, given, low, high));
+    value = static_cast<std::size_t>(given);
+  }
+
+  void boolean(const char* name, bool& value) {
+    const Json* json = property(name);
+    if (json == nullptr) return;
+    if (!json->is_boolean()) return refuse(fmt::format("{} must be true or false", name));
+    value = json->get<bool>();
+  }
+
+  std::string text(const char* name) {
+    const Json* json = property(name);
+    if (json == nullptr) return {};
+    if (!json->is_string()) return refuse(fmt::format("{} must be a string", name)), std::string();
+    const std::string& given = json->get_ref<const std::string&>();
+    if (given.size() > kMaxInfoBytes)
+      return refuse(fmt::format("{} is longer than {} bytes", name, kMaxInfoBytes)), std::string();
+    return given;
+  }
+
+  template <class Enum, std::size_t N>
+  void choice(const char* name, Enum& value, const std::string_view (&names)[N]) {
+    const std::string given = text(name);
+    if (error_) return;
+    const auto found = std::find(std::begin(names), std::end(names), given);
+    if (found == std::end(names)) return refuse(fmt::format("{} '{}' is not known", name, given));
+    value = static_cast<Enum>(found - std::begin(names));
+  }
+
+  /// `count` numbers in [low, high].
+  std::vector<double> numbers(const char* name, std::size_t count, double low, double high) {
+    std::vector<double> values(count, low);
+    const Json* json = property(name);
+    if (json == nullptr) return values;
+    if (!json->is_array() || json->size() != count) {
+      refuse(fmt::format("{} must be an array of {} numbers", name, count));
+      return values;
+    }
+    for (std::size_t i = 0; i < count; ++i)
+      toNumber((*json)[i], name, values[i], low, high);
+    return values;
+  }
+
+  /// The ends of a scale, within [low, high].
+  void range(const char* name, std::array<double, 2>& value, double low, double high) {
+    const std::vector<double> ends = numbers(name, 2, low, high);
+    if (error_) return;
+    if (!(ends[0] < ends[1])) return refuse(fmt::format("{} must be increasing", name));
+    value = {ends[0], ends[1]};
+  }
+
+  /// Refuses properties nobody asked for.
+  void finish() {
+    if (error_ || object_ == nullptr) return;
+    for (const auto& [key, value] : object_->items()) {
+      if (!known_.contains(key) && key != "extras")
+        return refuse(fmt::format("has an unknown property '{}'", key));
+    }
+  }
+
+ private:
+  void toNumber(const Json& json, const char* name, double& value, double low, double high) {
+    if (!json.is_number()) return refuse(fmt::format("{} must be a number", name));
+    const double given = json.get<double>();
+    if (!(given >= low && given <= high)) {
+      return refuse(fmt::format("{} {} is not in [{}, {}]", name, given, low, high));
+    }
+    value = given;
+  }
+
+  const Json* object_;
+  std::string where_;
+  std::optional<Error>& error_;
+  std::set<std::string, std::less<>> known_;
+};
+
+/// The document, or why not. Doubled properties are refused: two readers could take different ones.
+Result<Json> parseStrictly(const std::string& text) {
+  if (text.size() > kMaxJsonBytes) return inputError(fmt::format("is longer than {} bytes", kMaxJsonBytes));
+  std::vector<std::set<std::string>> objects;
+  std::optional<std::string> doubled;
+  const auto watch = [&](int, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::object_start) objects.emplace_back();
+    if (event == Json::parse_event_t::object_end) objects.pop_back();
+    if (event == Json::parse_event_t::key && !objects.back().insert(parsed.get<std::string>()).second) {
+      doubled = parsed.get<std::string>();
+    }
+    return true;
+  };
+  Json json = Json::parse(text, watch, false);
+  if (json.is_discarded()) return inputError("is not valid JSON");
+  if (doubled) return inputError(fmt::format("has the property '{}' twice", *doubled));
+  return json;
+}
+
+/// "major.minor" as two numbers.
+std::optional<std::array<int, 2>> parseVersion(const std::string& text) {
+  std::array<int, 2> version{};
+  const char* at = text.data();
+  const char* end = at + text.size();
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto [next, problem] = std::from_chars(at, end, version[i]);
+    if (problem != std::errc() || *at == '-') return std::nullopt;
+    at = next;
+    if (i == 0 && (at == end || *at++ != '.')) return std::nullopt;
+  }
+  if (at != end) return std::nullopt;
+  return version;
+}
+
+Json rangeJson(const std::array<double, 2>& range) {
+  return Json::array({range[0], range[1]});
+}
+
+}  // namespace
+
+std::string writeExtension(const ProductExtension& extension) {
+  Json json;
+  json["version"] = fmt::format("{}.{}", kFormatMajor, kFormatMinor);
+  json["triangles"] = extension.triangles;
+  const Vec3f& mean = extension.mean_color;
+  json["meanColor"] = {mean[0], mean[1], mean[2]};
+  Json& kernels = json["kernels"];
+  kernels["bufferView"] = extension.buffer_view;
+  kernels["count"] = extension.kernels;
+  kernels["anisotropy"] = rangeJson(extension.ranges.anisotropy);
+  kernels["threshold"] = rangeJson(extension.ranges.threshold);
+  kernels["sharpness"] = rangeJson(extension.ranges.sharpness);
+  Json& evaluator = json["evaluator"];
+  evaluator["method"] = extension.options.method;
+  visitLocalOptions(extension.options.local, Writer{evaluator});
+  const ProductInfo& info = extension.info;
+  json["info"] = {{"generator", info.generator.substr(0, kMaxInfoBytes)},
+                  {"preset", info.preset.substr(0, kMaxInfoBytes)},
+                  {"seed", info.seed},
+                  {"steps", std::max(info.steps, 0)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<ProductExtension> readExtension(const std::string& text) {
+  Result<Json> json = parseStrictly(text);
+  if (!json) return json.error();
+  ProductExtension extension;
+  std::optional<Error> error;
+  Reader root(&*json, "", error);
+
+  const std::string version_text = root.text("version");
+  if (error) return *error;
+  const auto version = parseVersion(version_text);
+  if (!version) return inputError(fmt::format("version '{}' is not of the form 1.0", version_text));
+  if ((*version)[0] != kFormatMajor) {
+    return inputError(fmt::format("version {} is not supported, only {}.x; use a newer heatskin",
+                                  version_text, kFormatMajor));
+  }
+  const bool newer = (*version)[1] > kFormatMinor;
+
+  root.size("triangles", extension.triangles, 1, std::numeric_limits<std::uint32_t>::max() - 1);
+  const std::vector<double> mean = root.numbers("meanColor", 3, 0, 1);
+  extension.mean_color = Vec3(mean[0], mean[1], mean[2]).cast<float>();
+
+  Reader kernels = root.object("kernels");
+  kernels.size("bufferView", extension.buffer_view, 0, std::numeric_limits<std::uint32_t>::max());
+  kernels.size("count", extension.kernels, 1, kMaxKernels);
+  using Limits = KernelRanges;
+  kernels.range("anisotropy", extension.ranges.anisotropy, Limits::kMinAnisotropy, Limits::kMaxAnisotropy);
+  kernels.range("threshold", extension.ranges.threshold, Limits::kMinThreshold, Limits::kMaxThreshold);
+  kernels.range("sharpness", extension.ranges.sharpness, Limits::kMinSharpness, Limits::kMaxSharpness);
+
+  Reader evaluator = root.object("evaluator");
+  std::size_t method = 0;
+  evaluator.choice("method", method, kMethods);
+  extension.options.method = kMethods[method];
+  visitLocalOptions(extension.options.local, evaluator);
+
+  Reader info = root.object("info");
+  extension.info.generator = info.text("generator");
+  extension.info.preset = info.text("preset");
+  std::size_t seed = 0, steps = 0;
+  info.size("seed", seed, 0, std::numeric_limits<std::size_t>::max());
+  info.size("steps", steps, 0, static_cast<std::size_t>(std::numeric_limits<int>::max()));
+  extension.info.seed = seed;
+  extension.info.steps = static_cast<int>(steps);
+
+  if (!newer) {
+    for (Reader* reader : {&root, &kernels, &evaluator, &info})
+      reader->finish();
+  }
+  if (error) return *error;
+  return extension;
+}
+
+}  // namespace heatskin

@@ -1,0 +1,41 @@
+#pragma once
+
+// The JSON of HSK_kernel_texture (docs/format.md). The reader is strict: whatever it returns can be computed
+// with.
+
+#include <cstddef>
+#include <string>
+
+#include "heatskin/base/result.h"
+#include "heatskin/base/vec.h"
+#include "heatskin/evaluators/make_evaluator.h"
+#include "heatskin/texture/product.h"
+#include "heatskin/texture/quantize.h"
+
+namespace heatskin {
+
+inline constexpr const char* kExtensionName = "HSK_kernel_texture";
+
+/// Readers refuse another major version. A larger minor version only adds properties that may be ignored.
+inline constexpr int kFormatMajor = 1;
+inline constexpr int kFormatMinor = 0;
+
+/// What the extension's object says.
+struct ProductExtension {
+  EvaluatorOptions options;
+  QuantizeRanges ranges;
+  Vec3f mean_color = Vec3f::Zero();
+  std::size_t kernels = 0;      ///< at least 1
+  std::size_t buffer_view = 0;  ///< index in the file
+  std::size_t triangles = 0;  ///< of the scene, as a check that the geometry is still the one it was made for
+  ProductInfo info;
+};
+
+/// The object as JSON text.
+std::string writeExtension(const ProductExtension& extension);
+
+/// The object read back. Refused, with the property's name: another major version, missing and doubled
+/// properties, wrong types, values out of range, and properties that this version does not have.
+Result<ProductExtension> readExtension(const std::string& json);
+
+}  // namespace heatskin
