@@ -42,7 +42,7 @@ class Evaluator {
   virtual void respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const = 0;
 
   /// Adds sum over candidates of dx[i] * dx_i/d(position, angle, anisotropy) to `sums`. `responses` is what
-  /// respond() returned for the same queries; `dx` is [Q, capacity], entries of unused candidates are not
+  /// respond() returned for the same queries; `dx` is [Q, stride], entries of unused candidates are not
   /// read, zeros are skipped.
   virtual void respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,
                           std::span<const float> dx, GradientSums& sums) const = 0;

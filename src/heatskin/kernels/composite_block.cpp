@@ -6,35 +6,17 @@
 
 namespace heatskin {
 
-void FilterTable::build(const KernelSet& kernels) {
-  rows_.resize(kernels.size() * kStride);
-  mean_color_ = kernels.mean_color;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    // Double: the range of a sharp threshold close to 1 is a difference of nearly equal numbers.
-    const SoftThreshold<double> filter(kernels.sharpnesses[i], kernels.thresholds[i]);
-    float* row = rows_.data() + kStride * i;
-    row[0] = kernels.sharpnesses[i];
-    row[1] = kernels.thresholds[i];
-    row[2] = static_cast<float>(filter.floor);
-    row[3] = static_cast<float>(filter.inverse_range);
-    row[4] = kernels.colors[i].x();
-    row[5] = kernels.colors[i].y();
-    row[6] = kernels.colors[i].z();
-    row[7] = 0;
-  }
-}
-
 void compositeScalar(ResponseBlock& responses, const FilterTable& filter, CompositeBlock& out,
                      std::size_t kept) {
-  const std::size_t queries = responses.counts.size(), capacity = responses.capacity;
-  out.f.resize(queries * capacity + ResponseBlock::kPadding);
+  const std::size_t queries = responses.counts.size(), stride = responses.stride;
+  out.f.resize(queries * stride + ResponseBlock::kPadding);
   out.colors.resize(queries);
   out.sums.resize(queries);
   out.weights.resize(queries);
-  std::vector<float> f(capacity);
-  std::vector<std::uint32_t> order(capacity);
+  std::vector<float> f(stride);
+  std::vector<std::uint32_t> order(stride);
   for (std::size_t q = 0; q < queries; ++q) {
-    const std::size_t base = q * capacity, count = responses.counts[q];
+    const std::size_t base = q * stride, count = responses.counts[q];
     for (std::size_t i = 0; i < count; ++i) {
       const float* row = filter.row(responses.kernels[base + i]);
       const float a = logistic(row[0] * (responses.x[base + i] - row[1]));
@@ -69,10 +51,10 @@ void compositeScalar(ResponseBlock& responses, const FilterTable& filter, Compos
 void compositeVjpScalar(const ResponseBlock& responses, const FilterTable& filter,
                         const CompositeBlock& block, std::span<const Vec3f> d_colors,
                         std::span<const float> errors, std::vector<float>& dx, GradientSums& sums) {
-  const std::size_t queries = responses.counts.size(), capacity = responses.capacity;
-  dx.resize(queries * capacity + ResponseBlock::kPadding);
+  const std::size_t queries = responses.counts.size(), stride = responses.stride;
+  dx.resize(queries * stride + ResponseBlock::kPadding);
   for (std::size_t q = 0; q < queries; ++q) {
-    const std::size_t base = q * capacity;
+    const std::size_t base = q * stride;
     const float weight = block.weights[q], inverse = 1 / std::max(weight, 1.0f);
     const Vec3f d_sum = d_colors[q] * inverse;
     // Where the weights are normalised, more of one kernel means less of all others.

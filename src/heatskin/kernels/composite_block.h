@@ -26,12 +26,13 @@ class FilterTable {
 
  private:
   std::vector<float> rows_;
+  std::vector<float> floors_, inverse_ranges_;  // scratch of build()
   Vec3f mean_color_ = Vec3f::Zero();
 };
 
 /// The outcome for a block; reused from block to block.
 struct CompositeBlock {
-  std::vector<float> f;        // [Q, capacity] soft-thresholded responses of the kept candidates
+  std::vector<float> f;        // [Q, stride] soft-thresholded responses of the kept candidates
   std::vector<Vec3f> colors;   // [Q] clamped to [0, 1]
   std::vector<Vec3f> sums;     // [Q] sum of f c
   std::vector<float> weights;  // [Q] sum of f ("coverage")
@@ -48,7 +49,7 @@ void composite(ResponseBlock& responses, const FilterTable& filter, CompositeBlo
                std::size_t kept = 30);
 
 /// Backward of composite(): from dL/dcolour (already zero where the colour was clamped, if that is wanted) to
-/// dL/dx (`dx`, [Q, capacity], resized) and the compositor's entries of the rows in `sums`. `errors` is [Q],
+/// dL/dx (`dx`, [Q, stride], resized) and the compositor's entries of the rows in `sums`. `errors` is [Q],
 /// the point error that is shared out to the kept kernels by their part of the weight (density control), or
 /// empty.
 void compositeVjp(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,

@@ -63,7 +63,7 @@ struct Fixture {
     for (std::size_t q = 0; q < queries; ++q) {
       responses.counts[q] = static_cast<std::uint32_t>(random.below(1000000 + q, candidates + 1));
       for (std::size_t i = 0; i < responses.counts[q]; ++i) {
-        const std::size_t at = q * responses.capacity + i;
+        const std::size_t at = q * responses.stride + i;
         // Distinct kernels within a query, as evaluators promise.
         responses.kernels[at] = static_cast<std::uint32_t>((q * 7 + i) % count);
         responses.pairs[at] = static_cast<std::uint32_t>(at);
@@ -95,7 +95,7 @@ TEST(Composite, VectorisedEqualsPlain) {
   compositeVjpScalar(slow.responses, slow.filter, b, d_colors, errors, dx_b, sums_b);
   for (std::size_t q = 0; q < 300; ++q) {
     for (std::size_t i = 0; i < fast.responses.counts[q]; ++i) {
-      const std::size_t at = q * 50 + i;
+      const std::size_t at = q * fast.responses.stride + i;
       ASSERT_EQ(fast.responses.kernels[at], slow.responses.kernels[at]);
       ASSERT_EQ(fast.responses.pairs[at], slow.responses.pairs[at]);
       EXPECT_NEAR(dx_a[at], dx_b[at], 1e-4f * (1 + std::abs(dx_b[at])));

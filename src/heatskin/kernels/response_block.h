@@ -14,20 +14,24 @@ inline constexpr std::size_t kDefaultCandidates = 50;
 
 /// Responses of a block of queries, in the caller's memory; reused from block to block.
 struct ResponseBlock {
-  std::size_t capacity = kDefaultCandidates;  ///< candidates per query
-  std::vector<std::uint32_t> counts;          // [Q] candidates found
-  std::vector<std::uint32_t> kernels;         // [Q, capacity]
-  std::vector<std::uint32_t> pairs;  // [Q, capacity] private to the evaluator (where a pair's geometry is)
-  std::vector<float> x;              // [Q, capacity]
+  std::size_t stride = 0;              ///< room per query: the candidates, rounded up to whole vectors
+  std::vector<std::uint32_t> counts;   // [Q] candidates found
+  std::vector<std::uint32_t> kernels;  // [Q, stride]; up to the next whole vector entries are valid kernels
+  std::vector<std::uint32_t> pairs;    // [Q, stride] private to the evaluator (where a pair's geometry is)
+  std::vector<float> x;                // [Q, stride]
+  std::vector<float> queries;          // private to the evaluator (what it worked out about the queries)
 
-  /// Makes room for `queries` queries; rows are padded so that vector loads may run past the last candidate.
-  void resize(std::size_t queries, std::size_t candidates) {
-    capacity = candidates;
-    counts.resize(queries);
-    kernels.resize(queries * capacity + kPadding);
-    pairs.resize(queries * capacity + kPadding);
-    x.resize(queries * capacity + kPadding);
+  /// Makes room for `count` queries with up to `candidates` candidates.
+  void resize(std::size_t count, std::size_t candidates) {
+    stride = (candidates + kWholeVector - 1) / kWholeVector * kWholeVector;
+    counts.resize(count);
+    kernels.resize(count * stride + kPadding);
+    pairs.resize(count * stride + kPadding);
+    x.resize(count * stride + kPadding);
   }
+
+  /// No vector has more floats on the machines we compile for by blocks; wider ones read into the padding.
+  static constexpr std::size_t kWholeVector = 16;
   static constexpr std::size_t kPadding = 64;
 };
 
@@ -72,6 +76,9 @@ class GradientSums {
     }
     return row;
   }
+
+  /// The row of a kernel that row() returned since reset().
+  float* present(std::uint32_t kernel) { return rows_.data() + std::size_t{kernel} * GradientRow::kSize; }
 
   /// The row, or null when nothing was added to it since reset().
   const float* find(std::uint32_t kernel) const {

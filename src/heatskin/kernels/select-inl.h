@@ -15,6 +15,8 @@
 
 #include <hwy/highway.h>
 
+#include "heatskin/kernels/rows-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace heatskin {
 namespace HWY_NAMESPACE {
@@ -111,13 +113,11 @@ HWY_INLINE std::size_t keepWanted(float* HWY_RESTRICT values, std::uint32_t* HWY
     const auto va = hn::LoadU(du, a + i), vb = hn::LoadU(du, b + i);
     const auto ve = hn::LoadU(d, extra + i);
     const auto mask = hn::And(isInside<kWanted>(v, limit), hn::FirstN(d, count - i));
-    // Compressed stores write at most a whole vector at `to` <= i: what is still to be read was loaded or
-    // lies behind.
-    const std::size_t kept = hn::CompressStore(v, mask, d, values + to);
-    hn::CompressStore(va, hn::RebindMask(du, mask), du, a + to);
-    hn::CompressStore(vb, hn::RebindMask(du, mask), du, b + to);
-    hn::CompressStore(ve, mask, d, extra + to);
-    to += kept;
+    // Packed stores write a whole vector at `to` <= i: what is still to be read was loaded or lies behind.
+    packInto(du, va, hn::RebindMask(du, mask), a + to);
+    packInto(du, vb, hn::RebindMask(du, mask), b + to);
+    packInto(d, ve, mask, extra + to);
+    to += packInto(d, v, mask, values + to);
   }
   return to;
 }

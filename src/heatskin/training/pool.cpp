@@ -12,8 +12,9 @@
 namespace heatskin {
 namespace {
 
-/// Small blocks: a draw adds up half a block on average, and the list of blocks is walked once per batch.
-constexpr std::size_t kSumBlock = 32;
+/// Weights are summed in blocks, blocks in groups: a draw finds its group by bisection and adds up half a
+/// group and half a block on average.
+constexpr std::size_t kSumBlock = 16, kGroup = 16;
 
 /// Interleaves the low 10 bits of three coordinates (Morton order).
 std::uint32_t morton(const Vec3& x) {
@@ -27,6 +28,28 @@ std::uint32_t morton(const Vec3& x) {
     }
   }
   return code;
+}
+
+/// Sorts numbers that are spread evenly over [0, 1): one bucket per number, then almost nothing is left to
+/// do.
+void sortUniform(std::vector<double>& values) {
+  const std::size_t count = values.size();
+  std::vector<std::uint32_t> starts(count + 1, 0);
+  const auto bucket = [&](double x) { return static_cast<std::size_t>(x * static_cast<double>(count)); };
+  for (const double x : values)
+    ++starts[bucket(x) + 1];
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  std::vector<double> sorted(count);
+  for (const double x : values)
+    sorted[starts[bucket(x)]++] = x;
+  for (std::size_t i = 1; i < count; ++i) {
+    const double x = sorted[i];
+    std::size_t at = i;
+    for (; at > 0 && sorted[at - 1] > x; --at)
+      sorted[at] = sorted[at - 1];
+    sorted[at] = x;
+  }
+  values.swap(sorted);
 }
 
 }  // namespace
@@ -65,42 +88,56 @@ SamplePool::SamplePool(const Surface& surface, const Appearance& appearance, con
 
 void SamplePool::renewSum(std::size_t block) {
   const std::size_t begin = block * kSumBlock, end = std::min(begin + kSumBlock, errors_.size());
-  double sum = 0;
-  for (std::size_t i = begin; i < end; ++i)
-    sum += errors_[i];
-  sums_[block] = sum;
+  // In float: blocks are small and weights positive, so the sum is good to a few roundings.
+  sums_[block] =
+      Eigen::Map<const Eigen::ArrayXf>(errors_.data() + begin, static_cast<Eigen::Index>(end - begin)).sum();
 }
 
-void SamplePool::draw(int step, bool uniform, std::span<std::uint32_t> indices) {
+void SamplePool::prepareDraw(int step, bool uniform, std::size_t count) {
   const RandomStream random(seed_, streams::kBatch + (static_cast<std::uint64_t>(step) << 8));
-  const std::size_t count = indices.size();
   const bool stratified = options_.rule == Sampling::kStratified;
-  std::vector<double> targets(count);
+  uniform_ = uniform;
+  targets_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     const double u = random.uniform(i);
-    targets[i] = stratified ? (static_cast<double>(i) + u) / static_cast<double>(count) : u;
+    targets_[i] = stratified ? (static_cast<double>(i) + u) / static_cast<double>(count) : u;
   }
-  if (!stratified) std::sort(targets.begin(), targets.end());
-  if (uniform) {
+  if (!stratified) sortUniform(targets_);
+  if (uniform) return;
+  const std::size_t groups = blockCount(sums_.size(), kGroup);
+  before_.resize(groups + 1);
+  before_[0] = 0;
+  for (std::size_t g = 0; g < groups; ++g) {
+    const std::size_t begin = g * kGroup, size = std::min(kGroup, sums_.size() - begin);
+    before_[g + 1] =
+        before_[g] +
+        Eigen::Map<const Eigen::ArrayXd>(sums_.data() + begin, static_cast<Eigen::Index>(size)).sum();
+  }
+}
+
+void SamplePool::draw(std::size_t first, std::span<std::uint32_t> indices) const {
+  if (uniform_) {
     const auto size = static_cast<double>(points_.size());
-    for (std::size_t i = 0; i < count; ++i) {
-      indices[i] = static_cast<std::uint32_t>(std::min(targets[i] * size, size - 1));
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      indices[i] = static_cast<std::uint32_t>(std::min(targets_[first + i] * size, size - 1));
     }
     return;
   }
-  // Walk over the block sums and, within a block, over the weights: targets are increasing.
-  const double total = std::accumulate(sums_.begin(), sums_.end(), 0.0);
-  std::size_t block = 0, at = 0;
-  double before_block = 0, before = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const double target = targets[i] * total;
-    while (block + 1 < sums_.size() && before_block + sums_[block] <= target) {
-      before_block += sums_[block++];
-      at = block * kSumBlock;
-      before = before_block;
-    }
-    const std::size_t end = std::min((block + 1) * kSumBlock, errors_.size()) - 1;
-    while (at < end && before + errors_[at] <= target)
+  const double total = before_.back();
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const double target = targets_[first + i] * total;
+    const std::size_t group = std::min<std::size_t>(
+        static_cast<std::size_t>(std::upper_bound(before_.begin(), before_.end(), target) - before_.begin()) -
+            1,
+        before_.size() - 2);
+    double before = before_[group];
+    std::size_t block = group * kGroup;
+    const std::size_t last_block = std::min(block + kGroup, sums_.size()) - 1;
+    while (block < last_block && before + sums_[block] <= target)
+      before += sums_[block++];
+    std::size_t at = block * kSumBlock;
+    const std::size_t last = std::min(at + kSumBlock, errors_.size()) - 1;
+    while (at < last && before + errors_[at] <= target)
       before += errors_[at++];
     indices[i] = static_cast<std::uint32_t>(at);
   }

@@ -25,8 +25,11 @@ class SamplePool {
   std::span<const Vec3f> colors() const { return colors_; }
   std::span<const float> errors() const { return errors_; }
 
-  /// Draws batch `step`: increasing pool indices (the same sample may come twice).
-  void draw(int step, bool uniform, std::span<std::uint32_t> indices);
+  /// Prepares batch `step` of `count` samples: increasing pool indices (the same sample may come twice).
+  void prepareDraw(int step, bool uniform, std::size_t count);
+
+  /// Samples [first, first + indices.size()) of the batch prepared last; parts may be drawn concurrently.
+  void draw(std::size_t first, std::span<std::uint32_t> indices) const;
 
   /// Tells the losses of a batch that was drawn.
   void visit(std::span<const std::uint32_t> indices, std::span<const float> losses);
@@ -43,6 +46,10 @@ class SamplePool {
   std::vector<Vec3f> colors_;
   std::vector<float> errors_;
   std::vector<double> sums_;  // [blocks] of kSumBlock errors (weights)
+  // The batch prepared last.
+  bool uniform_ = true;
+  std::vector<double> targets_;  // [batch] increasing, in [0, 1)
+  std::vector<double> before_;   // [coarse blocks + 1] sums before each group of kGroup blocks
 };
 
 }  // namespace heatskin

@@ -33,7 +33,7 @@ struct Trainer::Part {
   std::vector<float> errors;
   Vec3 mean_gradient = Vec3::Zero();
   double loss = 0;
-  double forward_seconds = 0, backward_seconds = 0;
+  double sampling_seconds = 0, forward_seconds = 0, backward_seconds = 0;
 };
 
 Trainer::Trainer(const Surface& surface, const Appearance& appearance, Evaluator& evaluator,
@@ -125,7 +125,7 @@ StepReport Trainer::step() {
   filter_.build(state_.kernels);
   profile_.rebuild += watch.lap();
 
-  pool_.draw(state_.step, state_.step < at(options_.sampling.warmup_fraction), indices_);
+  pool_.prepareDraw(state_.step, state_.step < at(options_.sampling.warmup_fraction), indices_.size());
   profile_.sampling += watch.lap();
 
   evaluateParts();
@@ -147,6 +147,7 @@ StepReport Trainer::step() {
   report.step = state_.step++;
   for (const auto& part : parts_) {
     report.loss += part->loss;
+    profile_.sampling += part->sampling_seconds;
     profile_.forward += part->forward_seconds;
     profile_.backward += part->backward_seconds;
   }
@@ -163,17 +164,24 @@ void Trainer::evaluateParts() {
   const bool count_errors = state_.step >= at(options_.density.densify_count_from);
   for (auto& part : parts_) {
     part->mean_gradient = Vec3::Zero();
-    part->loss = part->forward_seconds = part->backward_seconds = 0;
+    part->loss = part->sampling_seconds = part->forward_seconds = part->backward_seconds = 0;
     part->sums.reset(state_.kernels.size());
   }
   parallelBlocks(batch, part_size, [&](std::size_t p, std::size_t part_begin, std::size_t part_end) {
     Part& part = *parts_[p];
     Stopwatch watch;
+    pool_.draw(part_begin, std::span(indices_).subspan(part_begin, part_end - part_begin));
+    part.sampling_seconds = watch.lap();
     for (std::size_t begin = part_begin; begin < part_end; begin += kQueryBlock) {
       const std::size_t count = std::min(kQueryBlock, part_end - begin);
       part.queries.resize(count);
       part.d_colors.resize(count);
       part.errors.resize(count);
+      // The pool is far larger than the caches: ask for all rows before the first is needed.
+      for (std::size_t i = 0; i < count; ++i) {
+        __builtin_prefetch(&pool_.points()[indices_[begin + i]]);
+        __builtin_prefetch(&pool_.colors()[indices_[begin + i]]);
+      }
       for (std::size_t i = 0; i < count; ++i)
         part.queries[i] = pool_.points()[indices_[begin + i]];
       watch.lap();

@@ -15,6 +15,9 @@ constexpr std::size_t kBlock = 512;
 // A face with more pairs than this gets a grid; below, looking at all of them is as fast.
 constexpr std::size_t kGridThreshold = 160;
 
+static_assert(sizeof(QueryRow) % sizeof(float) == 0 && alignof(QueryRow) == alignof(float));
+constexpr std::size_t kQueryFloats = sizeof(QueryRow) / sizeof(float);
+
 // Pairs in a cell on average: the 50 nearest then lie in about two rings.
 constexpr double kPairsPerCell = 6;
 
@@ -83,7 +86,7 @@ void LocalEvaluator::fillRows(const KernelSet& kernels) {
         row.basis_x[c] = static_cast<float>(basis_x[c]);
         row.basis_y[c] = static_cast<float>(basis_y[c]);
       }
-      row.unused[0] = row.unused[1] = 0;
+      row.basis_x[3] = row.basis_y[3] = 0;
     }
   });
 }
@@ -146,10 +149,7 @@ void LocalEvaluator::keepNearestToCentroid() {
     s.begin[f] = to;
     for (const auto& [distance, pair] : order) {
       s.kernels[to] = s.kernels[pair];
-      s.cosines[to] = s.cosines[pair];
-      s.sines[to] = s.sines[pair];
-      s.offsets_x[to] = s.offsets_x[pair];
-      s.offsets_y[to] = s.offsets_y[pair];
+      s.developments[to] = s.developments[pair];
       ++to;
     }
   }
@@ -215,7 +215,7 @@ void LocalEvaluator::buildGrids() {
   parallelFor(large.size(), 16, [&](std::size_t first, std::size_t last) {
     struct Item {
       std::uint32_t cell, kernel;
-      float cosine, sine, x, y;
+      Development development;
     };
     std::vector<Item> items;
     for (std::size_t g = first; g < last; ++g) {
@@ -232,18 +232,14 @@ void LocalEvaluator::buildGrids() {
         };
         const int cell = index(k.center_y, grid.origin_y, grid.rows) * grid.columns +
                          index(k.center_x, grid.origin_x, grid.columns);
-        items.push_back({static_cast<std::uint32_t>(cell), s.kernels[pair], s.cosines[pair], s.sines[pair],
-                         s.offsets_x[pair], s.offsets_y[pair]});
+        items.push_back({static_cast<std::uint32_t>(cell), s.kernels[pair], s.developments[pair]});
         ++starts[cell + 1];
       }
       std::stable_sort(items.begin(), items.end(),
                        [](const Item& a, const Item& b) { return a.cell < b.cell; });
       for (std::uint32_t n = 0; n < items.size(); ++n) {
         s.kernels[begin + n] = items[n].kernel;
-        s.cosines[begin + n] = items[n].cosine;
-        s.sines[begin + n] = items[n].sine;
-        s.offsets_x[begin + n] = items[n].x;
-        s.offsets_y[begin + n] = items[n].y;
+        s.developments[begin + n] = items[n].development;
       }
       starts[0] = begin;
       for (int c = 0; c < cells; ++c)
@@ -253,21 +249,18 @@ void LocalEvaluator::buildGrids() {
 }
 
 void LocalEvaluator::respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const {
-  thread_local std::vector<QueryRow> rows;
-  rows.clear();
-  for (const SurfacePoint& p : queries)
-    rows.push_back(queryRow(p));
   out.resize(queries.size(), options_.candidates);
-  respondBlock(tables(), rows, out);
+  out.queries.resize(queries.size() * kQueryFloats);
+  auto* rows = reinterpret_cast<QueryRow*>(out.queries.data());
+  for (std::size_t i = 0; i < queries.size(); ++i)
+    rows[i] = queryRow(queries[i]);
+  respondBlock(tables(), {rows, queries.size()}, out);
 }
 
 void LocalEvaluator::respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,
                                 std::span<const float> dx, GradientSums& sums) const {
-  thread_local std::vector<QueryRow> rows;
-  rows.clear();
-  for (const SurfacePoint& p : queries)
-    rows.push_back(queryRow(p));
-  respondVjpBlock(tables(), rows, responses, dx, sums);
+  const auto* rows = reinterpret_cast<const QueryRow*>(responses.queries.data());
+  respondVjpBlock(tables(), {rows, queries.size()}, responses, dx, sums);
 }
 
 void LocalEvaluator::finish(std::uint32_t kernel, float* row) const {

@@ -51,7 +51,7 @@ void expectTwins(const Surface& surface, const LocalOptions& options, std::size_
     const auto sorted = [&](const ResponseBlock& block) {
       std::vector<std::pair<std::uint32_t, float>> list;
       for (std::size_t i = 0; i < block.counts[q]; ++i) {
-        const std::size_t at = q * block.capacity + i;
+        const std::size_t at = q * block.stride + i;
         EXPECT_EQ(block.kernels[at], tables.supports->kernels[block.pairs[at]]);
         list.emplace_back(block.pairs[at], block.x[at]);
       }
@@ -140,9 +140,9 @@ TEST(LocalEvaluator, ACentreThatWalkedToAnotherFaceKeepsItsDevelopment) {
   for (std::size_t q = 0; q < queries.size(); ++q) {
     for (std::size_t i = 0; i < b.counts[q]; ++i) {
       for (std::size_t j = 0; j < a.counts[q]; ++j) {
-        if (a.kernels[q * a.capacity + j] != b.kernels[q * b.capacity + i]) continue;
+        if (a.kernels[q * a.stride + j] != b.kernels[q * b.stride + i]) continue;
         // On a plane a development is exact whichever way it was made.
-        EXPECT_NEAR(a.x[q * a.capacity + j], b.x[q * b.capacity + i], 1e-4f);
+        EXPECT_NEAR(a.x[q * a.stride + j], b.x[q * b.stride + i], 1e-4f);
         ++compared;
       }
     }

@@ -26,10 +26,10 @@ void projectInSpace(const KernelRow& k, const QueryRow& row, Developed<float>& d
 Developed<float> develop(const PairTables& tables, std::uint32_t pair) {
   const SupportTable& s = *tables.supports;
   const KernelRow& k = tables.kernels[s.kernels[pair]];
-  const float c = s.cosines[pair], n = s.sines[pair];
+  const auto [c, n, x, y] = s.developments[pair];
   Developed<float> developed;
-  developed.center_x = c * k.center_x - n * k.center_y + s.offsets_x[pair];
-  developed.center_y = n * k.center_x + c * k.center_y + s.offsets_y[pair];
+  developed.center_x = c * k.center_x - n * k.center_y + x;
+  developed.center_y = n * k.center_x + c * k.center_y + y;
   developed.axis_x = c * k.axis_x - n * k.axis_y;
   developed.axis_y = n * k.axis_x + c * k.axis_y;
   developed.anisotropy = k.anisotropy;
@@ -59,14 +59,15 @@ void respondBlockScalar(const PairTables& tables, std::span<const QueryRow> quer
       std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     }
     out.counts[i] = static_cast<std::uint32_t>(found.size());
+    std::fill_n(out.kernels.begin() + static_cast<std::ptrdiff_t>(i * out.stride), out.stride, 0u);
     for (std::size_t n = 0; n < found.size(); ++n) {
       const std::uint32_t pair = found[n].second, kernel = tables.supports->kernels[pair];
       Developed<float> developed = develop(tables, pair);
       Query<float> q = queryOf(queries[i]);
       if (tables.euclidean) projectInSpace(tables.kernels[kernel], queries[i], developed, q);
-      out.kernels[i * out.capacity + n] = kernel;
-      out.pairs[i * out.capacity + n] = pair;
-      out.x[i * out.capacity + n] = response(developed, q, tables.shape);
+      out.kernels[i * out.stride + n] = kernel;
+      out.pairs[i * out.stride + n] = pair;
+      out.x[i * out.stride + n] = response(developed, q, tables.shape);
     }
   }
 }
@@ -75,7 +76,7 @@ void respondVjpBlockScalar(const PairTables& tables, std::span<const QueryRow> q
                            const ResponseBlock& responses, std::span<const float> dx, GradientSums& sums) {
   for (std::size_t i = 0; i < queries.size(); ++i) {
     for (std::size_t n = 0; n < responses.counts[i]; ++n) {
-      const std::size_t at = i * responses.capacity + n;
+      const std::size_t at = i * responses.stride + n;
       if (dx[at] == 0) continue;
       const std::uint32_t pair = responses.pairs[at], kernel = responses.kernels[at];
       const KernelRow& k = tables.kernels[kernel];
@@ -86,8 +87,8 @@ void respondVjpBlockScalar(const PairTables& tables, std::span<const QueryRow> q
       float* row = sums.row(kernel);
       // The development is fixed: dL/d(centre) = A^T dL/dS, plus the chord's part through the tangent
       // vectors.
-      const float c = tables.euclidean ? 1 : tables.supports->cosines[pair];
-      const float s = tables.euclidean ? 0 : tables.supports->sines[pair];
+      const float c = tables.euclidean ? 1 : tables.supports->developments[pair].cosine;
+      const float s = tables.euclidean ? 0 : tables.supports->developments[pair].sine;
       row[GradientRow::kPositionX] += c * g.center_x + s * g.center_y + k.basis_x[0] * g.space_x +
                                       k.basis_x[1] * g.space_y + k.basis_x[2] * g.space_z;
       row[GradientRow::kPositionY] += -s * g.center_x + c * g.center_y + k.basis_y[0] * g.space_x +

@@ -19,8 +19,7 @@ struct alignas(64) KernelRow {
   float axis_x, axis_y;  ///< long axis in reference coordinates, unit
   float anisotropy;
   float space_x, space_y, space_z;  ///< centre in space
-  float basis_x[3], basis_y[3];     ///< tangent vectors in space that belong to the reference coordinates
-  float unused[2];
+  float basis_x[4], basis_y[4];     ///< tangent vectors in space that belong to the reference coordinates; 0
 };
 static_assert(sizeof(KernelRow) == 64);
 

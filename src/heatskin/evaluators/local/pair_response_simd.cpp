@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 
 #include "heatskin/evaluators/local/pair_response.h"
@@ -14,6 +15,7 @@
 #include <hwy/highway.h>
 
 #include "heatskin/kernels/fast_exp-inl.h"
+#include "heatskin/kernels/rows-inl.h"
 #include "heatskin/kernels/select-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,12 +23,14 @@ namespace heatskin::local {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using heatskin::HWY_NAMESPACE::addColumns;
+using heatskin::HWY_NAMESPACE::Columns;
 using heatskin::HWY_NAMESPACE::fastExp;
 using heatskin::HWY_NAMESPACE::keepWanted;
+using heatskin::HWY_NAMESPACE::loadColumns;
 using heatskin::HWY_NAMESPACE::Wanted;
 using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
-using SignedTag = hn::RebindToSigned<Tag>;
 using UnsignedTag = hn::RebindToUnsigned<Tag>;
 
 /// Geometry of a vector of pairs against one query.
@@ -39,38 +43,46 @@ struct Geometry {
   Vector cosine, sine;
 };
 
-template <bool kEuclidean>
-HWY_INLINE Geometry geometryOf(const PairTables& t, const QueryRow& q, hn::Vec<SignedTag> kernel,
-                               Vector cosine, Vector sine, Vector offset_x, Vector offset_y) {
+/// `kernel_of` and `pair_of` give the numbers of a lane's kernel and pair.
+template <bool kEuclidean, class KernelOf, class PairOf>
+HWY_INLINE Geometry geometryOf(const PairTables& t, const QueryRow& q, const KernelOf& kernel_of,
+                               const PairOf& pair_of) {
   const Tag d;
-  static_assert(sizeof(KernelRow) == 64);
-  const auto row = hn::ShiftLeft<4>(kernel);
-  const float* table = reinterpret_cast<const float*>(t.kernels);
-  const auto column = [&](std::size_t c) HWY_ATTR { return hn::GatherIndex(d, table + c, row); };
+  static_assert(offsetof(KernelRow, anisotropy) == 16 && offsetof(KernelRow, basis_x) == 32 &&
+                offsetof(KernelRow, basis_y) == 48);
+  const auto columns = [&](std::size_t first) HWY_ATTR {
+    return loadColumns(d, [&](std::size_t lane) HWY_ATTR {
+      return reinterpret_cast<const float*>(t.kernels + kernel_of(lane)) + first;
+    });
+  };
   Geometry g;
-  g.anisotropy = column(4);
-  g.cx = hn::Sub(hn::Set(d, q.space_x), column(5));
-  g.cy = hn::Sub(hn::Set(d, q.space_y), column(6));
-  g.cz = hn::Sub(hn::Set(d, q.space_z), column(7));
+  const auto center_axis = columns(0), anisotropy_space = columns(4);
+  g.anisotropy = anisotropy_space.c0;
+  g.cx = hn::Sub(hn::Set(d, q.space_x), anisotropy_space.c1);
+  g.cy = hn::Sub(hn::Set(d, q.space_y), anisotropy_space.c2);
+  g.cz = hn::Sub(hn::Set(d, q.space_z), anisotropy_space.c3);
   g.chord = hn::MulAdd(g.cx, g.cx, hn::MulAdd(g.cy, g.cy, hn::Mul(g.cz, g.cz)));
-  const auto axis_x = column(2), axis_y = column(3);
+  const auto axis_x = center_axis.c2, axis_y = center_axis.c3;
   if constexpr (kEuclidean) {
     g.cosine = hn::Set(d, 1.0f);
     g.sine = hn::Zero(d);
     g.axis_x = axis_x;
     g.axis_y = axis_y;
-    g.dx = hn::MulAdd(column(8), g.cx, hn::MulAdd(column(9), g.cy, hn::Mul(column(10), g.cz)));
-    g.dy = hn::MulAdd(column(11), g.cx, hn::MulAdd(column(12), g.cy, hn::Mul(column(13), g.cz)));
+    const auto bx = columns(8), by = columns(12);
+    g.dx = hn::MulAdd(bx.c0, g.cx, hn::MulAdd(bx.c1, g.cy, hn::Mul(bx.c2, g.cz)));
+    g.dy = hn::MulAdd(by.c0, g.cx, hn::MulAdd(by.c1, g.cy, hn::Mul(by.c2, g.cz)));
   } else {
-    const auto x = column(0), y = column(1);
-    g.cosine = cosine;
-    g.sine = sine;
-    const auto sx = hn::MulAdd(cosine, x, hn::NegMulAdd(sine, y, offset_x));
-    const auto sy = hn::MulAdd(sine, x, hn::MulAdd(cosine, y, offset_y));
+    const auto x = center_axis.c0, y = center_axis.c1;
+    const auto motion = loadColumns(
+        d, [&](std::size_t lane) HWY_ATTR { return &t.supports->developments[pair_of(lane)].cosine; });
+    g.cosine = motion.c0;
+    g.sine = motion.c1;
+    const auto sx = hn::MulAdd(g.cosine, x, hn::NegMulAdd(g.sine, y, motion.c2));
+    const auto sy = hn::MulAdd(g.sine, x, hn::MulAdd(g.cosine, y, motion.c3));
     g.dx = hn::Sub(hn::Set(d, q.x), sx);
     g.dy = hn::Sub(hn::Set(d, q.y), sy);
-    g.axis_x = hn::NegMulAdd(sine, axis_y, hn::Mul(cosine, axis_x));
-    g.axis_y = hn::MulAdd(sine, axis_x, hn::Mul(cosine, axis_y));
+    g.axis_x = hn::NegMulAdd(g.sine, axis_y, hn::Mul(g.cosine, axis_x));
+    g.axis_y = hn::MulAdd(g.sine, axis_x, hn::Mul(g.cosine, axis_y));
   }
   g.plane = hn::MulAdd(g.dx, g.dx, hn::Mul(g.dy, g.dy));
   return g;
@@ -88,7 +100,6 @@ HWY_INLINE std::size_t respondRange(const PairTables& t, const QueryRow& q, std:
                                     float* HWY_RESTRICT x, std::uint32_t* HWY_RESTRICT pairs,
                                     std::uint32_t* HWY_RESTRICT kernels) {
   const Tag d;
-  const SignedTag di;
   const UnsignedTag du;
   const std::size_t lanes = hn::Lanes(d);
   const SupportTable& s = *t.supports;
@@ -98,10 +109,9 @@ HWY_INLINE std::size_t respondRange(const PairTables& t, const QueryRow& q, std:
     const std::size_t valid = end - pair;
     const auto kernel =
         hn::LoadU(du, s.kernels.data() + pair);  // padded: lanes past the end are other pairs, still valid
-    const Geometry g =
-        geometryOf<kEuclidean>(t, q, hn::BitCast(di, kernel), hn::LoadU(d, s.cosines.data() + pair),
-                               hn::LoadU(d, s.sines.data() + pair), hn::LoadU(d, s.offsets_x.data() + pair),
-                               hn::LoadU(d, s.offsets_y.data() + pair));
+    const Geometry g = geometryOf<kEuclidean>(
+        t, q, [&](std::size_t lane) HWY_ATTR { return s.kernels[pair + lane]; },
+        [&](std::size_t lane) HWY_ATTR { return pair + lane; });
     const auto d2 = hn::IfThenElse(chordCounts(g), g.chord, g.plane);
     const auto v = hn::NegMulAdd(g.axis_y, g.dx, hn::Mul(g.axis_x, g.dy));
     const auto share = hn::IfThenElseZero(hn::Gt(g.plane, tiny), hn::Div(hn::Mul(v, v), g.plane));
@@ -181,7 +191,7 @@ void respondMode(const PairTables& t, std::span<const QueryRow> queries, Respons
   for (std::size_t i = 0; i < queries.size(); ++i) {
     const QueryRow& q = queries[i];
     const std::uint32_t begin = t.supports->begin[q.face], end = t.supports->begin[q.face + 1];
-    const std::size_t count = end - begin, base = i * out.capacity;
+    const std::size_t count = end - begin, base = i * out.stride;
     float* x = out.x.data() + base;
     std::uint32_t* pairs = out.pairs.data() + base;
     std::uint32_t* kernels = out.kernels.data() + base;
@@ -204,9 +214,12 @@ void respondMode(const PairTables& t, std::span<const QueryRow> queries, Respons
     const std::size_t kept =
         keepWanted<Wanted::kSmallest>(selection.squared.data(), selection.pairs.data(),
                                       selection.kernels.data(), selection.x.data(), seen, t.candidates);
-    std::copy_n(selection.x.data(), kept, x);
-    std::copy_n(selection.pairs.data(), kept, pairs);
-    std::copy_n(selection.kernels.data(), kept, kernels);
+    // Whole vectors: what follows the kept ones are kernels of this query too.
+    const std::size_t lanes = hn::Lanes(Tag()),
+                      whole = std::min(out.stride, (kept + lanes - 1) / lanes * lanes);
+    std::copy_n(selection.x.data(), whole, x);
+    std::copy_n(selection.pairs.data(), whole, pairs);
+    std::copy_n(selection.kernels.data(), whole, kernels);
     out.counts[i] = static_cast<std::uint32_t>(kept);
   }
 }
@@ -223,30 +236,26 @@ template <bool kEuclidean>
 void respondVjpMode(const PairTables& t, std::span<const QueryRow> queries, const ResponseBlock& responses,
                     std::span<const float> gradient, GradientSums& sums) {
   const Tag d;
-  const SignedTag di;
-  const UnsignedTag du;
   const std::size_t lanes = hn::Lanes(d);
-  constexpr std::size_t kMaxLanes = 64;
-  alignas(64) float px[kMaxLanes], py[kMaxLanes], angles[kMaxLanes], anisotropies[kMaxLanes];
-  const SupportTable& s = *t.supports;
   const auto heat = hn::Set(d, t.shape.heat), window = hn::Set(d, t.shape.window);
   const auto tiny = hn::Set(d, kCoincident<float>), one = hn::Set(d, 1.0f), zero = hn::Zero(d);
   const auto two = hn::Set(d, 2.0f);
   for (std::size_t i = 0; i < queries.size(); ++i) {
     const QueryRow& q = queries[i];
-    const std::size_t base = i * responses.capacity, count = responses.counts[i];
+    const std::size_t base = i * responses.stride, count = responses.counts[i];
+    const std::uint32_t* kernels = responses.kernels.data() + base;
+    const std::uint32_t* pairs = responses.pairs.data() + base;
+    for (std::size_t n = 0; n < count; ++n)
+      sums.row(kernels[n]);
     for (std::size_t n = 0; n < count; n += lanes) {
       const std::size_t valid = std::min(lanes, count - n);
-      const auto mask = hn::FirstN(di, valid);
       const auto dx_loss = hn::IfThenElseZero(hn::FirstN(d, valid), hn::LoadU(d, gradient.data() + base + n));
       if (hn::AllTrue(d, hn::Eq(dx_loss, zero))) continue;
-      const auto pair =
-          hn::IfThenElseZero(mask, hn::BitCast(di, hn::LoadU(du, responses.pairs.data() + base + n)));
-      const auto kernel =
-          hn::IfThenElseZero(mask, hn::BitCast(di, hn::LoadU(du, responses.kernels.data() + base + n)));
+      // Lanes past the last candidate repeat it; their gradient is zero.
+      const auto at = [&](std::size_t lane) HWY_ATTR { return n + std::min(lane, valid - 1); };
       const Geometry g = geometryOf<kEuclidean>(
-          t, q, kernel, hn::GatherIndex(d, s.cosines.data(), pair), hn::GatherIndex(d, s.sines.data(), pair),
-          hn::GatherIndex(d, s.offsets_x.data(), pair), hn::GatherIndex(d, s.offsets_y.data(), pair));
+          t, q, [&](std::size_t lane) HWY_ATTR { return kernels[at(lane)]; },
+          [&](std::size_t lane) HWY_ATTR { return pairs[at(lane)]; });
       // The scalar version of these lines, with their reasons, is responseVjp().
       const auto chord_counts = chordCounts(g);
       const auto d2 = hn::IfThenElse(chord_counts, g.chord, g.plane);
@@ -267,28 +276,23 @@ void respondVjpMode(const PairTables& t, std::span<const QueryRow> queries, cons
       auto position_x = hn::MulAdd(g.cosine, gx, hn::Mul(g.sine, gy));
       auto position_y = hn::NegMulAdd(g.sine, gx, hn::Mul(g.cosine, gy));
       if (!hn::AllFalse(d, chord_counts)) {
-        const auto row = hn::ShiftLeft<4>(kernel);
-        const float* table = reinterpret_cast<const float*>(t.kernels);
-        const auto column = [&](std::size_t c) HWY_ATTR { return hn::GatherIndex(d, table + c, row); };
+        const auto basis = [&](std::size_t first) HWY_ATTR {
+          return loadColumns(d, [&](std::size_t lane) HWY_ATTR {
+            return reinterpret_cast<const float*>(t.kernels + kernels[at(lane)]) + first;
+          });
+        };
+        const auto bx = basis(8), by = basis(12);
         const auto pull = hn::IfThenElseZero(chord_counts, hn::Neg(d_distance));
-        position_x = hn::MulAdd(
-            pull, hn::MulAdd(column(8), g.cx, hn::MulAdd(column(9), g.cy, hn::Mul(column(10), g.cz))),
-            position_x);
-        position_y = hn::MulAdd(
-            pull, hn::MulAdd(column(11), g.cx, hn::MulAdd(column(12), g.cy, hn::Mul(column(13), g.cz))),
-            position_y);
+        position_x = hn::MulAdd(pull, hn::MulAdd(bx.c0, g.cx, hn::MulAdd(bx.c1, g.cy, hn::Mul(bx.c2, g.cz))),
+                                position_x);
+        position_y = hn::MulAdd(pull, hn::MulAdd(by.c0, g.cx, hn::MulAdd(by.c1, g.cy, hn::Mul(by.c2, g.cz))),
+                                position_y);
       }
-      hn::Store(position_x, d, px);
-      hn::Store(position_y, d, py);
-      hn::Store(hn::Neg(twist), d, angles);
-      hn::Store(hn::Mul(scaled, share), d, anisotropies);
-      for (std::size_t lane = 0; lane < valid; ++lane) {
-        float* row = sums.row(responses.kernels[base + n + lane]);
-        row[GradientRow::kPositionX] += px[lane];
-        row[GradientRow::kPositionY] += py[lane];
-        row[GradientRow::kAngle] += angles[lane];
-        row[GradientRow::kAnisotropy] += anisotropies[lane];
-      }
+      static_assert(GradientRow::kPositionX == 0 && GradientRow::kPositionY == 1 &&
+                    GradientRow::kAngle == 2 && GradientRow::kAnisotropy == 3);
+      addColumns(
+          d, Columns<Vector>{position_x, position_y, hn::Neg(twist), hn::Mul(scaled, share)},
+          [&](std::size_t lane) HWY_ATTR { return sums.present(kernels[n + lane]); }, valid);
     }
   }
 }

@@ -20,13 +20,20 @@ struct SupportSource {
   float radius = 0;              ///< support radius
 };
 
+/// A motion of the plane: face coordinates = rotation (cosine, sine) * coordinates at the source + (x, y).
+/// Four floats, one vector load.
+struct Development {
+  float cosine, sine, x, y;
+
+  bool operator==(const Development&) const = default;
+};
+
 /// Kernel-face pairs grouped by face, as parallel arrays; pairs of face f are [begin[f], begin[f + 1]),
 /// ordered by kernel.
 struct SupportTable {
-  std::vector<std::uint32_t> begin;         // [F + 1]
-  std::vector<std::uint32_t> kernels;       // [P + padding]
-  std::vector<float> cosines, sines;        // [P + padding] rotation of the development
-  std::vector<float> offsets_x, offsets_y;  // [P + padding] translation of the development
+  std::vector<std::uint32_t> begin;       // [F + 1]
+  std::vector<std::uint32_t> kernels;     // [P + padding]
+  std::vector<Development> developments;  // [P + padding]
 
   std::size_t pairCount() const { return begin.empty() ? 0 : begin.back(); }
 };
@@ -46,24 +53,26 @@ class SupportBuilder {
   /// The same for a single source, in the order the faces were reached (for tests and the geometry table).
   struct Reached {
     std::uint32_t face;
-    float cosine, sine, offset_x, offset_y;
+    Development development;
   };
   std::vector<Reached> propagate(const SupportSource& source) const;
 
  private:
-  /// What a step across an edge needs, in one cache line: the neighbour's record is not touched unless the
-  /// step succeeds.
-  struct Hinge {
-    float cosine, sine, x, y;  ///< neighbour coordinates from ours
-    float ax, ay, bx, by;      ///< the shared edge in neighbour coordinates
-    std::uint32_t face;        ///< neighbour, or kNone
-    float radius;              ///< circumscribed radius of the neighbour around its centroid
+  /// What the steps across a face's three edges need, one lane per edge: the three are tested at once, and a
+  /// neighbour's own record is not touched unless the step succeeds.
+  struct alignas(16) Hinges {
+    float cosine[4], sine[4], x[4], y[4];  ///< neighbour coordinates from ours
+    float ax[4], ay[4];                    ///< where the shared edge begins, in neighbour coordinates
+    float ex[4], ey[4];                    ///< the edge as a vector
+    float behind[4];                       ///< largest cross product of edge and S that is behind the edge
+    float radius[4];                       ///< circumscribed radius of the neighbour around its centroid
+    std::uint32_t face[4];                 ///< neighbour, or kNone
   };
   struct Scratch;
 
   void propagateInto(const SupportSource& source, Scratch& scratch, std::vector<Reached>& out) const;
 
-  std::vector<Hinge> hinges_;  // [3 F]
+  std::vector<Hinges> hinges_;  // [F]
   std::uint32_t face_count_;
   float edge_tolerance_;
   std::vector<std::vector<Reached>> block_pairs_;

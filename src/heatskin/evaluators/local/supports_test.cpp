@@ -32,7 +32,8 @@ TEST(Supports, OnAPlaneTheDevelopmentIsThePlaneItself) {
     std::set<std::uint32_t> reached;
     for (const auto& pair : builder.propagate(source)) {
       EXPECT_TRUE(reached.insert(pair.face).second) << "each pair is finalised once";
-      const Rigid2 development{pair.cosine, pair.sine, {pair.offset_x, pair.offset_y}};
+      const auto [c, s, x, y] = pair.development;
+      const Rigid2 development{c, s, {x, y}};
       const Vec2 developed = development(source.center.cast<double>());
       // Float motions across up to a dozen hinges.
       EXPECT_LT((surface.frames()[pair.face].fromFace(developed) - center).norm(), 1e-5);
@@ -53,7 +54,8 @@ TEST(Supports, NoPairComesTwiceAndAllAreWithinReach) {
     std::set<std::uint32_t> reached;
     for (const auto& pair : builder.propagate(source)) {
       EXPECT_TRUE(reached.insert(pair.face).second);
-      const Rigid2 development{pair.cosine, pair.sine, {pair.offset_x, pair.offset_y}};
+      const auto [c, s, x, y] = pair.development;
+      const Rigid2 development{c, s, {x, y}};
       const auto& corners = surface.corners()[pair.face];
       double radius = 0;
       for (const Vec2& corner : corners)
@@ -80,8 +82,7 @@ TEST(Supports, TheTableHoldsTheSinglePropagationsForAnyThreadCount) {
       const auto found = std::lower_bound(begin, end, i);
       ASSERT_TRUE(found != end && *found == i) << "ordered by kernel within the face";
       const auto at = static_cast<std::size_t>(found - expected.kernels.begin());
-      EXPECT_EQ(expected.cosines[at], pair.cosine);
-      EXPECT_EQ(expected.offsets_y[at], pair.offset_y);
+      EXPECT_EQ(expected.developments[at], pair.development);
     }
   }
   EXPECT_EQ(pairs, expected.pairCount());
@@ -91,7 +92,7 @@ TEST(Supports, TheTableHoldsTheSinglePropagationsForAnyThreadCount) {
     SupportBuilder(surface, kPaperTolerance).build(sources, table);
     EXPECT_EQ(table.begin, expected.begin);
     EXPECT_EQ(table.kernels, expected.kernels);
-    EXPECT_EQ(table.sines, expected.sines);
+    EXPECT_EQ(table.developments, expected.developments);
   }
   setThreadCount(0);
 }
