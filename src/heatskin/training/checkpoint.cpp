@@ -1,0 +1,312 @@
+#include "heatskin/training/checkpoint.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <string_view>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+// All of xxHash in this file: nothing to link, and the fastest variant for the machine it is compiled for.
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "heatskin/base/files.h"
+
+namespace heatskin {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "checkpoints are written as the machine stores numbers");
+
+constexpr std::string_view kMagic = "HSKCKPT\n";
+constexpr std::uint32_t kFormatVersion = 1;
+constexpr std::size_t kSizeOffset = kMagic.size() + sizeof(std::uint32_t);
+constexpr std::size_t kHeaderBytes = kSizeOffset + sizeof(std::uint64_t);
+constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);
+constexpr const char* kRemedy = "start anew without --resume";
+
+/// Visits the fields of a history as visitFields() does those of a state.
+template <class History, class Visitor>
+void visitHistory(History& history, Visitor&& visit) {
+  visit("losses", history.losses);
+  visit("step_seconds", history.step_seconds);
+  visit("sampling_s", history.profile.sampling);
+  visit("forward_s", history.profile.forward);
+  visit("backward_s", history.profile.backward);
+  visit("optimiser_s", history.profile.optimiser);
+  visit("rebuild_s", history.profile.rebuild);
+  visit("density_s", history.profile.density);
+  visit("optimise_s", history.optimise_seconds);
+}
+
+/// Types whose memory is their value: numbers and arrays of them without padding.
+template <class T>
+struct Plain : std::bool_constant<std::is_arithmetic_v<T>> {};
+template <class T, std::size_t N>
+struct Plain<std::array<T, N>> : Plain<T> {};
+template <class T, int Rows, int Columns>
+struct Plain<Eigen::Matrix<T, Rows, Columns>> : std::bool_constant<Plain<T>::value && (Rows * Columns > 0)> {
+};
+
+/// Bytes of a value in the file.
+template <class T>
+constexpr std::size_t storedBytes() {
+  if constexpr (std::is_same_v<T, SurfacePoint>) {
+    return sizeof(std::uint32_t) + 3 * sizeof(double);
+  } else {
+    static_assert(Plain<T>::value, "this field needs a rule of its own: memory may have padding");
+    return sizeof(T);
+  }
+}
+
+class Writer {
+ public:
+  template <class T>
+  void value(const T& v) {
+    if constexpr (std::is_same_v<T, SurfacePoint>) {
+      value(v.face);
+      value(v.barycentric);
+    } else {
+      static_assert(Plain<T>::value);
+      append(&v, sizeof(T));
+    }
+  }
+
+  void text(std::string_view t) {
+    value(static_cast<std::uint32_t>(t.size()));
+    append(t.data(), t.size());
+  }
+
+  /// A named field: name, bytes per element, number of elements, elements.
+  template <class T>
+  void field(std::string_view name, const std::vector<T>& v) {
+    text(name);
+    value(static_cast<std::uint32_t>(storedBytes<T>()));
+    value(static_cast<std::uint64_t>(v.size()));
+    if constexpr (std::is_same_v<T, SurfacePoint>) {
+      for (const T& element : v)
+        value(element);
+    } else {
+      append(v.data(), v.size() * sizeof(T));
+    }
+  }
+  template <class T>
+  void field(std::string_view name, const T& v) {
+    text(name);
+    value(static_cast<std::uint32_t>(storedBytes<T>()));
+    value(std::uint64_t{1});
+    value(v);
+  }
+
+  void append(const void* data, std::size_t size) {
+    const std::size_t at = bytes_.size();
+    bytes_.resize(at + size);
+    if (size > 0) std::memcpy(bytes_.data() + at, data, size);
+  }
+
+  std::vector<std::uint8_t>& bytes() { return bytes_; }
+
+ private:
+  std::vector<std::uint8_t> bytes_;
+};
+
+/// Reads what a Writer wrote; after the first thing that does not fit, ok() is false and nothing changes.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+
+  bool ok() const { return ok_; }
+  bool atEnd() const { return bytes_.empty(); }
+
+  template <class T>
+  void value(T& v) {
+    if constexpr (std::is_same_v<T, SurfacePoint>) {
+      value(v.face);
+      value(v.barycentric);
+    } else {
+      static_assert(Plain<T>::value);
+      take(&v, sizeof(T));
+    }
+  }
+
+  void text(std::string& t) {
+    std::uint32_t size = 0;
+    value(size);
+    if (!ok_ || size > bytes_.size()) return fail();
+    t.resize(size);
+    take(t.data(), size);
+  }
+
+  template <class T>
+  void field(std::string_view name, std::vector<T>& v) {
+    const std::uint64_t count = head(name, storedBytes<T>());
+    if (!ok_ || count > bytes_.size() / storedBytes<T>()) return fail();
+    v.resize(count);
+    if constexpr (std::is_same_v<T, SurfacePoint>) {
+      for (T& element : v)
+        value(element);
+    } else {
+      take(v.data(), v.size() * sizeof(T));
+    }
+  }
+  template <class T>
+  void field(std::string_view name, T& v) {
+    if (head(name, storedBytes<T>()) != 1) return fail();
+    value(v);
+  }
+
+ private:
+  void fail() { ok_ = false; }
+
+  std::uint64_t head(std::string_view name, std::size_t element_bytes) {
+    std::string found;
+    std::uint32_t size = 0;
+    std::uint64_t count = 0;
+    text(found);
+    value(size);
+    value(count);
+    if (found != name || size != element_bytes) fail();
+    return ok_ ? count : 0;
+  }
+
+  void take(void* to, std::size_t size) {
+    if (!ok_ || size > bytes_.size()) return fail();
+    if (size > 0) std::memcpy(to, bytes_.data(), size);
+    bytes_ = bytes_.subspan(size);
+  }
+
+  std::span<const std::uint8_t> bytes_;
+  bool ok_ = true;
+};
+
+std::uint64_t checksum(std::span<const std::uint8_t> bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+/// Feeds the state of a hash; frees it at the end.
+class Hash {
+ public:
+  Hash() : state_(XXH3_createState()) {
+    if (state_ == nullptr) throw std::bad_alloc();
+    XXH3_128bits_reset(state_);
+  }
+  ~Hash() { XXH3_freeState(state_); }
+  Hash(const Hash&) = delete;
+  Hash& operator=(const Hash&) = delete;
+
+  template <class T>
+  void add(std::span<const T> values) {
+    static_assert(Plain<T>::value);
+    const auto count = static_cast<std::uint64_t>(values.size());
+    XXH3_128bits_update(state_, &count, sizeof(count));
+    XXH3_128bits_update(state_, values.data(), values.size_bytes());
+  }
+
+  ContentHash finish() const {
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state_));
+    ContentHash hash;
+    std::memcpy(hash.data(), canonical.digest, hash.size());
+    return hash;
+  }
+
+ private:
+  XXH3_state_t* state_;
+};
+
+}  // namespace
+
+ContentHash inputHash(const Surface& surface, const Appearance& appearance) {
+  Hash hash;
+  hash.add(surface.positions());
+  hash.add(surface.faces());
+  for (const Image& image : appearance.images()) {
+    const std::array<int, 2> size = {image.width, image.height};
+    hash.add(std::span<const int>(size));
+    hash.add(std::span<const std::uint8_t>(image.rgba));
+  }
+  // Vertex colours, factors and texture coordinates show in the colours. Inside the face, so that no corner
+  // is shared; in pieces, so that a large mesh needs no large memory.
+  constexpr std::uint32_t kFacesAtOnce = 1 << 16;
+  std::vector<SurfacePoint> points;
+  std::vector<Vec3f> colors;
+  for (std::uint32_t first = 0; first < surface.faceCount(); first += kFacesAtOnce) {
+    points.clear();
+    for (std::uint32_t f = first; f < std::min(first + kFacesAtOnce, surface.faceCount()); ++f) {
+      points.push_back({f, {0.7, 0.15, 0.15}});
+      points.push_back({f, {0.15, 0.7, 0.15}});
+      points.push_back({f, {0.15, 0.15, 0.7}});
+    }
+    colors.resize(points.size());
+    appearance.colors(points, colors);
+    hash.add(std::span<const Vec3f>(colors));
+  }
+  return hash.finish();
+}
+
+std::vector<std::uint8_t> encodeCheckpoint(const Checkpoint& checkpoint) {
+  Writer writer;
+  writer.bytes().reserve(checkpoint.state.pool_errors.size() * sizeof(float) +
+                         checkpoint.state.kernels.size() * 256 + (std::size_t{1} << 16));
+  writer.append(kMagic.data(), kMagic.size());
+  writer.value(kFormatVersion);
+  writer.value(std::uint64_t{0});  // the size, when it is known
+  writer.text(checkpoint.program);
+  writer.text(checkpoint.config);
+  writer.value(checkpoint.input);
+  const auto field = [&](std::string_view name, const auto& v) { writer.field(name, v); };
+  visitFields(checkpoint.state, field);
+  visitHistory(checkpoint.history, field);
+  std::vector<std::uint8_t>& bytes = writer.bytes();
+  const std::uint64_t size = bytes.size() + kChecksumBytes;
+  std::memcpy(bytes.data() + kSizeOffset, &size, sizeof(size));
+  writer.value(checksum(bytes));
+  return std::move(writer.bytes());
+}
+
+Result<Checkpoint> decodeCheckpoint(std::span<const std::uint8_t> bytes, const std::string& source) {
+  const auto refuse = [&](std::string_view why) {
+    return inputError(fmt::format("{}: {}; {}", source, why, kRemedy));
+  };
+  const std::size_t known = std::min(bytes.size(), kMagic.size());
+  if (bytes.empty() || std::memcmp(bytes.data(), kMagic.data(), known) != 0) {
+    return refuse("is not a checkpoint of heatskin");
+  }
+  if (bytes.size() < kHeaderBytes + kChecksumBytes) return refuse("is a checkpoint that was cut short");
+  std::uint32_t version = 0;
+  std::uint64_t size = 0, stored = 0;
+  std::memcpy(&version, bytes.data() + kMagic.size(), sizeof(version));
+  std::memcpy(&size, bytes.data() + kSizeOffset, sizeof(size));
+  if (version != kFormatVersion) {
+    return refuse(fmt::format("has checkpoint format {}, this program reads {}", version, kFormatVersion));
+  }
+  if (size != bytes.size()) {
+    return refuse(fmt::format("is a checkpoint of {} bytes, but {} bytes long", size, bytes.size()));
+  }
+  const auto content = bytes.first(bytes.size() - kChecksumBytes);
+  std::memcpy(&stored, bytes.data() + content.size(), sizeof(stored));
+  if (stored != checksum(content)) return refuse("is a damaged checkpoint (its checksum does not fit)");
+
+  Checkpoint checkpoint;
+  Reader reader(content.subspan(kHeaderBytes));
+  reader.text(checkpoint.program);
+  reader.text(checkpoint.config);
+  reader.value(checkpoint.input);
+  const auto field = [&](std::string_view name, auto& v) { reader.field(name, v); };
+  visitFields(checkpoint.state, field);
+  visitHistory(checkpoint.history, field);
+  // The checksum fits, so it was written like this: by a program with other fields.
+  if (!reader.ok() || !reader.atEnd()) return refuse("is a checkpoint of another version of heatskin");
+  return checkpoint;
+}
+
+Result<Checkpoint> loadCheckpoint(const std::filesystem::path& path) {
+  const auto bytes = readFile(path);
+  if (!bytes) return bytes.error();
+  return decodeCheckpoint(*bytes, displayPath(path));
+}
+
+}  // namespace heatskin

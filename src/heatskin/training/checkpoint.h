@@ -1,0 +1,57 @@
+#pragma once
+
+// The state of a fit as a file: written now and then, read by `fit --resume`. A checkpoint belongs to one
+// input, one configuration and one version of the program; with these the fit goes on to the bit.
+//
+// Layout, little-endian: magic, format version, size of the file, then program version, configuration (TOML),
+// hash of the input, the named fields of TrainerState and FitHistory, and a checksum (XXH3) over all of it.
+// Same content, same bytes: values are written, never memory with padding.
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heatskin/appearance/appearance.h"
+#include "heatskin/base/result.h"
+#include "heatskin/surface/surface.h"
+#include "heatskin/training/trainer.h"
+#include "heatskin/training/trainer_state.h"
+
+namespace heatskin {
+
+/// What a fit remembers of its past besides the trainer's state; for reports, without influence on the fit.
+struct FitHistory {
+  std::vector<float> losses;        // [steps done]
+  std::vector<float> step_seconds;  // [steps done]
+  TrainProfile profile;
+  double optimise_seconds = 0;
+};
+
+/// 128 bits of XXH3.
+using ContentHash = std::array<std::uint8_t, 16>;
+
+/// A fingerprint of what a fit is made from: the surface's positions and faces, the appearance's images, and
+/// its colours at three points of each face.
+ContentHash inputHash(const Surface& surface, const Appearance& appearance);
+
+struct Checkpoint {
+  std::string program;  ///< version of heatskin that wrote it
+  std::string config;   ///< configToml()
+  ContentHash input{};  ///< inputHash()
+  TrainerState state;
+  FitHistory history;
+};
+
+std::vector<std::uint8_t> encodeCheckpoint(const Checkpoint& checkpoint);
+
+/// Reads what encodeCheckpoint() wrote. Anything else, however slightly damaged, is an input error of one
+/// line; `source` is its name in there. No allocation is larger than the file.
+Result<Checkpoint> decodeCheckpoint(std::span<const std::uint8_t> bytes, const std::string& source);
+
+/// decodeCheckpoint() of a file.
+Result<Checkpoint> loadCheckpoint(const std::filesystem::path& path);
+
+}  // namespace heatskin

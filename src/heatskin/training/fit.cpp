@@ -1,0 +1,178 @@
+#include "heatskin/training/fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "heatskin/base/files.h"
+#include "heatskin/base/stopwatch.h"
+#include "heatskin/evaluators/make_evaluator.h"
+#include "heatskin/training/trainer.h"
+#include "heatskin/version.h"
+
+namespace heatskin {
+namespace {
+
+/// Of the loss that people see: about the last 30 batches.
+constexpr double kLossKeep = 0.97;
+
+TrainProfile operator+(TrainProfile a, const TrainProfile& b) {
+  a.sampling += b.sampling;
+  a.forward += b.forward;
+  a.backward += b.backward;
+  a.optimiser += b.optimiser;
+  a.rebuild += b.rebuild;
+  a.density += b.density;
+  return a;
+}
+
+double medianAfterWarmup(std::vector<float> seconds) {
+  seconds.erase(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 10));
+  if (seconds.empty()) return 0;
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return static_cast<double>(*middle);
+}
+
+/// Why a checkpoint cannot be gone on from; nothing if it can.
+Result<void> checkOrigin(const Checkpoint& checkpoint, const ContentHash& input, const FitConfig& config,
+                         const std::string& name) {
+  constexpr const char* kRemedy = "or start anew without --resume";
+  if (checkpoint.program != kVersion) {
+    return inputError(fmt::format("{}: was written by heatskin {}, this is {}; finish with that version {}",
+                                  name, checkpoint.program, kVersion, kRemedy));
+  }
+  if (checkpoint.input != input) {
+    return inputError(fmt::format(
+        "{}: belongs to another asset (or this one has changed since); give that one {}", name, kRemedy));
+  }
+  const auto before = parseConfig(checkpoint.config, name);
+  if (!before) {
+    return inputError(fmt::format("{}: was written with other options ({}); finish with that version {}",
+                                  name, before.error().message, kRemedy));
+  }
+  const auto differences = configDifferences(*before, config);
+  if (!differences.empty()) {
+    const OptionDifference& d = differences.front();
+    const std::string more =
+        differences.size() > 1 ? fmt::format(" and {} more", differences.size() - 1) : std::string();
+    return inputError(fmt::format("{}: was made with {} = {}, now it is {}{}; give the same options {}", name,
+                                  d.key, d.first, d.second, more, kRemedy));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<FitResult> fit(const Surface& surface, const Appearance& appearance, const FitConfig& config,
+                      const FitControl& control) {
+  if (auto sound = checkConfig(config); !sound) return sound.error();
+  Progress& progress = control.progress != nullptr ? *control.progress : silentProgress();
+  const bool saving = !control.checkpoint.empty();
+  const std::string name = displayPath(control.checkpoint);
+  FitResult result;
+  Checkpoint checkpoint;
+  checkpoint.program = kVersion;
+  checkpoint.config = configToml(config);
+
+  // A checkpoint is looked at before any work is done.
+  bool resuming = false;
+  if (saving) {
+    checkpoint.input = inputHash(surface, appearance);
+    std::error_code ignored;
+    const bool exists = std::filesystem::exists(control.checkpoint, ignored);
+    if (control.resume == Resume::kMustBeThere && !exists) {
+      return inputError(
+          fmt::format("{}: there is no checkpoint to go on from; start without --resume", name));
+    }
+    resuming = control.resume != Resume::kNo && exists;
+  }
+  if (resuming) {
+    auto found = loadCheckpoint(control.checkpoint);
+    if (!found) return found.error();
+    if (auto mine = checkOrigin(*found, checkpoint.input, config, name); !mine) return mine.error();
+    checkpoint.state = std::move(found->state);
+    result.history = std::move(found->history);
+  }
+
+  progress.begin("preparing", 0);
+  Stopwatch watch;
+  const auto evaluator = makeEvaluator(surface, config.evaluator);
+  result.preprocess_seconds = watch.lap();
+  Trainer trainer(surface, appearance, *evaluator, config.train);
+  result.init_seconds = result.preprocess_seconds + watch.lap();
+  progress.end();
+  if (resuming) {
+    const auto steps = static_cast<std::size_t>(std::max(0, checkpoint.state.step));
+    if (result.history.losses.size() != steps || result.history.step_seconds.size() != steps ||
+        !trainer.restore(std::move(checkpoint.state))) {
+      return inputError(fmt::format("{}: holds a state that cannot be; start anew without --resume", name));
+    }
+    result.resumed_at = trainer.stepsDone();
+  }
+
+  const TrainProfile profile_before = result.history.profile;
+  const double seconds_before = result.history.optimise_seconds;
+  double seconds = 0;
+  const auto save = [&]() -> Result<void> {
+    checkpoint.state = trainer.state();
+    checkpoint.history = result.history;
+    checkpoint.history.profile = profile_before + trainer.profile();
+    checkpoint.history.optimise_seconds = seconds_before + seconds;
+    const std::vector<std::uint8_t> bytes = encodeCheckpoint(checkpoint);
+    return control.write ? control.write(control.checkpoint, bytes)
+                         : writeFileAtomically(control.checkpoint, bytes);
+  };
+
+  const auto steps = static_cast<std::size_t>(config.train.steps);
+  result.history.losses.reserve(steps);
+  result.history.step_seconds.reserve(steps);
+  progress.begin("fitting", steps);
+  if (result.resumed_at > 0) progress.update(static_cast<std::size_t>(result.resumed_at), "resumed");
+  double since_save = 0, smooth_loss = 0, smooth_weight = 0;
+  watch.lap();
+  bool cancelled = false;
+  while (!trainer.finished()) {
+    cancelled = cancelled || progress.cancelled();
+    if (trainer.canSave()) {
+      if (cancelled) break;
+      if (saving && since_save >= control.checkpoint_interval_s && trainer.stepsDone() > result.resumed_at) {
+        if (auto saved = save(); !saved) {
+          // The fit itself is in good health: go on and try again later.
+          result.notices.push_back({"checkpoint_not_written", saved.error().message});
+        }
+        since_save = 0;
+        watch.lap();  // writing is no part of the optimisation
+      }
+    }
+    const StepReport report = trainer.step();
+    const double elapsed = watch.lap();
+    seconds += elapsed;
+    since_save += elapsed;
+    result.history.losses.push_back(static_cast<float>(report.loss));
+    result.history.step_seconds.push_back(static_cast<float>(report.seconds));
+    smooth_loss = kLossKeep * smooth_loss + (1 - kLossKeep) * report.loss;
+    smooth_weight = kLossKeep * smooth_weight + (1 - kLossKeep);
+    const double loss = smooth_loss / smooth_weight;
+    progress.update(static_cast<std::size_t>(trainer.stepsDone()),
+                    fmt::format("loss {:.5f}  psnr {:.2f} dB  {} kernels", loss, -10 * std::log10(loss / 3),
+                                report.kernels));
+  }
+  result.complete = trainer.finished();
+  result.steps_done = trainer.stepsDone();
+  if (!result.complete && saving) {
+    if (auto saved = save(); !saved) return saved.error();
+  }
+  progress.end();
+  result.history.profile = profile_before + trainer.profile();
+  result.history.optimise_seconds = seconds_before + seconds;
+  result.median_step_seconds = medianAfterWarmup(result.history.step_seconds);
+  result.kernels = trainer.kernels();
+  return result;
+}
+
+}  // namespace heatskin

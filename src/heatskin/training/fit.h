@@ -1,0 +1,59 @@
+#pragma once
+
+// The whole fit in one call: evaluator, trainer, steps, checkpoints. Whoever wants to watch single steps uses
+// Trainer.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "heatskin/appearance/appearance.h"
+#include "heatskin/base/progress.h"
+#include "heatskin/base/result.h"
+#include "heatskin/surface/surface.h"
+#include "heatskin/training/checkpoint.h"
+#include "heatskin/training/config.h"
+
+namespace heatskin {
+
+/// Whether a fit begins where a checkpoint ended.
+enum class Resume {
+  kNo,           ///< no
+  kIfThere,      ///< if the file exists
+  kMustBeThere,  ///< yes, and it is an error if there is no such file
+};
+
+struct FitControl {
+  std::filesystem::path checkpoint;   ///< file of checkpoints; empty: none are written or read
+  double checkpoint_interval_s = 10;  ///< wall-clock time between two of them; 0: at every step that can
+  Resume resume = Resume::kNo;
+  Progress* progress = nullptr;  ///< may be null; its cancelled() stops the fit
+
+  /// How files are written; writeFileAtomically() if empty.
+  std::function<Result<void>(const std::filesystem::path&, std::span<const std::uint8_t>)> write;
+};
+
+struct FitResult {
+  bool complete = false;  ///< false: cancelled; if a checkpoint file was given, it has the state
+  int steps_done = 0;
+  int resumed_at = 0;  ///< steps that were done when this run began
+  KernelSet kernels;
+  FitHistory history;  ///< of all runs that led here
+
+  double preprocess_seconds = 0;   ///< the evaluator's
+  double init_seconds = 0;         ///< from surface and appearance to the first step, preprocessing included
+  double median_step_seconds = 0;  ///< after warm-up (the first tenth of the steps)
+  std::vector<Notice> notices;     ///< checkpoints that could not be written
+};
+
+/// Fits kernels to an appearance. The kernels depend on surface, appearance and configuration only: not on
+/// threads, checkpoints or interruptions. Fails if the configuration contradicts itself, if a checkpoint
+/// belongs to something else (the message says to what), or if the state of a cancelled fit cannot be
+/// written. A cancelled fit goes on for the few steps until its state can be saved (Trainer::canSave()).
+Result<FitResult> fit(const Surface& surface, const Appearance& appearance, const FitConfig& config,
+                      const FitControl& control = {});
+
+}  // namespace heatskin

@@ -1,0 +1,227 @@
+#include "heatskin/training/fit.h"
+
+#include <limits>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "heatskin/base/files.h"
+#include "heatskin/base/parallel.h"
+#include "heatskin/training/test_fits.h"
+#include "heatskin/training/trainer.h"
+
+#include "support/temporary_folder.h"
+
+namespace heatskin {
+namespace {
+
+struct Ring {
+  Asset asset = testing::colourfulRing();
+  Surface surface = std::move(*Surface::build(asset));
+  Appearance appearance{asset, surface};
+};
+
+/// Asks to stop once `stop_at` steps are done.
+class StoppingProgress : public Progress {
+ public:
+  explicit StoppingProgress(std::size_t stop_at) : stop_at_(stop_at) {}
+  void begin(std::string_view, std::size_t) override { done_ = 0; }
+  void update(std::size_t done, std::string_view detail) override {
+    done_ = done;
+    detail_ = detail;
+  }
+  void end() override {}
+  bool cancelled() const override { return done_ >= stop_at_; }
+  const std::string& detail() const { return detail_; }
+
+ private:
+  std::size_t stop_at_, done_ = 0;
+  std::string detail_;
+};
+
+constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
+
+TEST(Fit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
+  const Ring ring;
+  constexpr int kSteps = 150;
+  for (const bool stratified : {false, true}) {
+    FitConfig config = testing::tinyConfig(kSteps);
+    if (stratified) {
+      config.train.sampling.rule = Sampling::kStratified;
+      config.train.transport_angle = config.train.wrap_angle = true;
+      config.train.rates.decay = Decay::kCosine;
+    }
+    const auto evaluator = makeEvaluator(ring.surface, config.evaluator);
+    Trainer whole(ring.surface, ring.appearance, *evaluator, config.train);
+    std::vector<TrainerState> states;
+    std::size_t saved = 0;
+    while (!whole.finished()) {
+      if (whole.canSave()) {
+        ++saved;
+        // At the start, before and after densification, late.
+        for (const int step : {0, 10, 30, 80, 140}) {
+          if (whole.stepsDone() == step) states.push_back(whole.state());
+        }
+      }
+      whole.step();
+    }
+    EXPECT_GE(saved, 12u);
+    ASSERT_GE(states.size(), 3u);
+    EXPECT_NE(states.front().kernels.size(), whole.kernels().size()) << "density control had its say";
+    int threads = 0;
+    for (const TrainerState& state : states) {
+      setThreadCount(++threads % 3 + 1);
+      const auto another = makeEvaluator(ring.surface, config.evaluator);
+      Trainer rest(ring.surface, ring.appearance, *another, config.train);
+      const int step = state.step;
+      ASSERT_TRUE(rest.restore(state));
+      EXPECT_EQ(rest.stepsDone(), step);
+      while (!rest.finished())
+        rest.step();
+      EXPECT_TRUE(testing::sameKernels(rest.kernels(), whole.kernels())) << "from step " << step;
+    }
+    setThreadCount(0);
+  }
+}
+
+TEST(Fit, CheckpointsAndInterruptionsChangeNothing) {
+  const Ring ring;
+  const FitConfig config = testing::tinyConfig(120);
+  const auto plain = fit(ring.surface, ring.appearance, config);
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_TRUE(plain->complete);
+  EXPECT_EQ(plain->steps_done, 120);
+  EXPECT_EQ(plain->history.losses.size(), 120u);
+  EXPECT_GT(plain->median_step_seconds, 0);
+  EXPECT_LT(plain->history.losses.back(), plain->history.losses.front());
+
+  testing::TemporaryFolder folder;
+  FitControl control;
+  control.checkpoint = folder / "c.checkpoint";
+  control.checkpoint_interval_s = 0;  // at every step that can be saved
+  const auto saved = fit(ring.surface, ring.appearance, config, control);
+  ASSERT_TRUE(saved) << saved.error().message;
+  EXPECT_TRUE(testing::sameKernels(saved->kernels, plain->kernels));
+  EXPECT_EQ(folder.names(), std::set<std::string>{"c.checkpoint"});
+
+  // Stopped three times at odd steps, with another number of threads each time.
+  int threads = 1, steps = 0;
+  control.checkpoint = folder / "d.checkpoint";
+  for (const std::size_t stop_at : {std::size_t{17}, std::size_t{58}, std::size_t{95}, kNever}) {
+    setThreadCount(threads++);
+    StoppingProgress progress(stop_at);
+    control.progress = &progress;
+    const auto part = fit(ring.surface, ring.appearance, config, control);
+    ASSERT_TRUE(part) << part.error().message;
+    EXPECT_EQ(part->resumed_at, steps);
+    EXPECT_EQ(part->history.losses.size(), static_cast<std::size_t>(part->steps_done));
+    steps = part->steps_done;
+    EXPECT_EQ(part->complete, stop_at == kNever);
+    EXPECT_NE(progress.detail().find(" dB  "), std::string::npos);
+    control.resume = Resume::kMustBeThere;
+    if (part->complete) {
+      EXPECT_TRUE(testing::sameKernels(part->kernels, plain->kernels));
+      EXPECT_EQ(part->history.losses, plain->history.losses);
+    } else {
+      EXPECT_LT(steps, static_cast<int>(stop_at) + 11) << "goes on only until the next rebuild";
+    }
+  }
+  setThreadCount(0);
+}
+
+TEST(Fit, ACheckpointOfSomethingElseIsRefusedWithTheReason) {
+  const Ring ring;
+  testing::TemporaryFolder folder;
+  FitConfig config = testing::tinyConfig(60);
+  FitControl control;
+  control.checkpoint = folder / "c.checkpoint";
+  StoppingProgress progress(20);
+  control.progress = &progress;
+  ASSERT_TRUE(fit(ring.surface, ring.appearance, config, control));
+  control.resume = Resume::kIfThere;
+  control.progress = nullptr;
+  const auto refusal = [&](const Ring& what, const FitConfig& with) {
+    const auto result = fit(what.surface, what.appearance, with, control);
+    return result ? std::string("accepted") : result.error().message;
+  };
+
+  FitConfig other = config;
+  other.train.steps = 61;
+  EXPECT_NE(refusal(ring, other).find("was made with steps = 60, now it is 61; give the same options"),
+            std::string::npos);
+  other.train.rates.color = 0.5;
+  EXPECT_NE(refusal(ring, other).find("now it is 61 and 1 more;"), std::string::npos);
+
+  Ring repainted;
+  for (Vec4f& color : repainted.asset.meshes[0].primitives[0].colors)
+    color.x() *= 0.5f;
+  repainted.appearance = Appearance(repainted.asset, repainted.surface);
+  EXPECT_NE(refusal(repainted, config).find("another asset"), std::string::npos);
+
+  // A state that does not fit, in a file that is otherwise in order.
+  auto checkpoint = *loadCheckpoint(control.checkpoint);
+  const Checkpoint good = checkpoint;
+  const auto write = [&](const Checkpoint& c) {
+    ASSERT_TRUE(writeFileAtomically(control.checkpoint, encodeCheckpoint(c)));
+  };
+  checkpoint.state.kernels.positions[0].face = 1'000'000;
+  write(checkpoint);
+  EXPECT_NE(refusal(ring, config).find("cannot be"), std::string::npos);
+  checkpoint = good;
+  checkpoint.history.losses.pop_back();
+  write(checkpoint);
+  EXPECT_NE(refusal(ring, config).find("cannot be"), std::string::npos);
+  checkpoint = good;
+  checkpoint.program = "99.0.0";
+  write(checkpoint);
+  EXPECT_NE(refusal(ring, config).find("written by heatskin 99.0.0"), std::string::npos);
+  checkpoint = good;
+  checkpoint.config += "\n[density]\nunheard_of = 1\n";
+  write(checkpoint);
+  EXPECT_NE(refusal(ring, config).find("other options"), std::string::npos);
+  write(good);
+  EXPECT_EQ(refusal(ring, config), "accepted");
+}
+
+TEST(Fit, AMissingCheckpointIsAnErrorOnlyIfItMustBeThere) {
+  const Ring ring;
+  testing::TemporaryFolder folder;
+  const FitConfig config = testing::tinyConfig(20);
+  FitControl control;
+  control.checkpoint = folder / "c.checkpoint";
+  control.resume = Resume::kMustBeThere;
+  const auto refused = fit(ring.surface, ring.appearance, config, control);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kInput);
+  control.resume = Resume::kIfThere;
+  EXPECT_TRUE(fit(ring.surface, ring.appearance, config, control));
+}
+
+TEST(Fit, ACheckpointThatCannotBeWrittenDoesNotEndTheFit) {
+  const Ring ring;
+  testing::TemporaryFolder folder;
+  const FitConfig config = testing::tinyConfig(40);
+  FitControl control;
+  control.checkpoint = folder / "missing/c.checkpoint";
+  control.checkpoint_interval_s = 0;
+  const auto result = fit(ring.surface, ring.appearance, config, control);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->complete);
+  EXPECT_FALSE(result->notices.empty());
+  // But whoever stops a fit must know that its state is lost.
+  StoppingProgress progress(15);
+  control.progress = &progress;
+  EXPECT_FALSE(fit(ring.surface, ring.appearance, config, control));
+}
+
+TEST(Fit, AConfigurationThatContradictsItselfIsRefused) {
+  const Ring ring;
+  FitConfig config = testing::tinyConfig(10);
+  config.train.start.kernels = 300;
+  const auto result = fit(ring.surface, ring.appearance, config);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().kind, ErrorKind::kUsage);
+}
+
+}  // namespace
+}  // namespace heatskin
