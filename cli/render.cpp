@@ -12,12 +12,15 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
+#include "heatskin/evaluation/pictures.h"
+#include "heatskin/evaluation/reference.h"
 #include "heatskin/rendering/atlas.h"
 #include "heatskin/rendering/camera.h"
 #include "heatskin/rendering/contact_sheet.h"
 
 #include "cli/pictures.h"
 #include "cli/subject.h"
+#include "cli/textured_subject.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
@@ -62,7 +65,8 @@ class Render : public Verb {
  public:
   void describe(CLI::App& app) override {
     app_ = &app;
-    app.add_option("FILE", file_, "A .glb, .gltf, .obj or .ply file")->required();
+    app.add_option("FILE", file_, "An asset (.glb, .gltf, .obj, .ply), or a product of 'heatskin fit'")
+        ->required();
     app.add_option("-o,--output", output_, "The picture; several get _0, _1, ... before the extension")
         ->required()
         ->type_name("OUT.png");
@@ -85,10 +89,19 @@ class Render : public Verb {
         ->check(CLI::Range(-90.0, 90.0))
         ->capture_default_str();
     app.add_flag("--sheet", sheet_, "All views on one contact sheet");
-    app.add_option("--mode", mode_, "albedo: colours without light; shaded: for people; normals")
+    app.add_option("--mode", mode_,
+                   "albedo: colours without light; shaded: for people; normals; of a product also error "
+                   "(needs --reference) and coverage")
         ->type_name("MODE")
-        ->check(CLI::IsMember({"albedo", "shaded", "normals"}))
+        ->check(CLI::IsMember({"albedo", "shaded", "normals", "error", "coverage"}))
         ->capture_default_str();
+    app.add_option("--reference", reference_file_, "The asset a product was fitted to, for --mode error")
+        ->type_name("ASSET");
+    app.add_option("--error-full", error_full_, "Error drawn brightest, 8-bit levels")
+        ->type_name("N")
+        ->check(CLI::Range(1.0f, 255.0f))
+        ->capture_default_str();
+    app.add_flag("--no-legend", no_legend_, "Error and coverage maps without their scale below");
     app.add_option("--filter", filter_, "How textures are read: nearest or bilinear")
         ->type_name("FILTER")
         ->check(CLI::IsMember({"nearest", "bilinear"}))
@@ -106,19 +119,40 @@ class Render : public Verb {
       }
     }
     app.footer(
+        "Maps. error: largest difference of a colour channel in 8-bit levels, black 0, over violet, red and\n"
+        "orange to pale yellow at --error-full. coverage: the sum of the kernels' weights, dark red 0, pale "
+        "1\n"
+        "(covered), blue-green 4; below 1 a colour fades to the mean colour. The scale is drawn below the\n"
+        "picture, which grows by it.\n\n"
         "Example:\n"
         "  heatskin render model.glb -o model.png --mode shaded --size 1024\n"
-        "  heatskin render model.glb -o views.png --views 8 --sheet");
+        "  heatskin render model.glb -o views.png --views 8 --sheet\n"
+        "  heatskin render fitted.glb -o error.png --mode error --reference model.glb --views 8 --sheet");
   }
 
   Result<void> run(Session& session) override {
     if (auto ready = prepare(); !ready) return ready;
     SurfaceOptions options;
     options.principal_axes = false;  // pictures do not show the frames
-    const auto subject = loadSubject(session, file_, options);
+    const auto subject = loadTextured(session, file_, options);
     if (!subject) return subject.error();
-    warnAbout(session, *subject);
-    return atlas_ ? drawAtlas(session, *subject) : drawViews(session, *subject);
+    warnAbout(session, file_, subject->notices());
+    if (map() && !subject->fitted) {
+      return inputError(fmt::format(
+          "{}: has no kernels, so there is no {} to draw; give the .glb that 'heatskin fit' wrote", file_,
+          mode_));
+    }
+    if (mode_ != "error") return draw(session, *subject, colors(*subject));
+
+    const auto truth = loadSubject(session, reference_file_, options);
+    if (!truth) return truth.error();
+    const auto reference =
+        Reference::match(subject->surface(), truth->surface, truth->appearance, displayPath(reference_file_));
+    if (!reference) return reference.error();
+    warnAbout(session, reference_file_, reference->notices());
+    return draw(
+        session, *subject,
+        errorMap(reference->colorSource(filter()), textureColors(subject->fitted->texture), error_full_));
   }
 
  private:
@@ -144,6 +178,14 @@ class Render : public Verb {
                         "transparent; 'heatskin render --help' explains",
                         background_));
       }
+    }
+    if (mode_ == "error" && reference_file_.empty()) {
+      return usageError(
+          "--mode error needs --reference ASSET, the asset that was fitted; 'heatskin render --help' "
+          "explains");
+    }
+    if (mode_ != "error" && !reference_file_.empty()) {
+      return usageError("--reference is for --mode error only; 'heatskin render --help' explains");
     }
     several_ = (views_ > 1 || turntable_ > 1) && !sheet_;
     return checkOutputFile(several_ ? numbered(0) : std::filesystem::path(output_), ".png");
@@ -182,43 +224,59 @@ class Render : public Verb {
     return result;
   }
 
-  Picture draw(const Subject& subject, const Camera& camera) const {
-    const auto colors =
-        appearanceColors(subject.appearance, filter_ == "nearest" ? Filter::kNearest : Filter::kBilinear);
+  Filter filter() const { return filter_ == "nearest" ? Filter::kNearest : Filter::kBilinear; }
+  bool map() const { return mode_ == "error" || mode_ == "coverage"; }
+
+  ColorSource colors(const TexturedSubject& subject) const {
+    return mode_ == "coverage" ? coverageMap(subject.fitted->texture) : subject.colors(filter());
+  }
+
+  /// The picture with the scale of its map, if it is one.
+  ImageF withLegend(const ImageF& image) const {
+    if (!map() || no_legend_) return image;
+    return stacked(image,
+                   mode_ == "error" ? errorLegend(image.width, error_full_) : coverageLegend(image.width));
+  }
+
+  Result<void> draw(Session& session, const TexturedSubject& subject, const ColorSource& colors) {
+    return atlas_ ? drawAtlas(session, subject, colors) : drawViews(session, subject, colors);
+  }
+
+  Picture drawView(const Surface& surface, const ColorSource& colors, const Camera& camera) const {
     if (mode_ == "shaded") {
       ShadedOptions options;
       if (samples_ > 0) options.supersampling = samples_;
       if (background_color_) options.background_top = options.background_bottom = *background_color_;
       options.wire.width = static_cast<float>(wire_);
-      return renderShaded(subject.surface, camera, size_.width, size_.height, colors, options);
+      return renderShaded(surface, camera, size_.width, size_.height, colors, options);
     }
     RenderOptions options;
     if (samples_ > 0) options.supersampling = samples_;
     if (background_color_) options.background = *background_color_;
     options.wire.width = static_cast<float>(wire_);
-    return mode_ == "normals"
-               ? renderNormals(subject.surface, camera, size_.width, size_.height, options)
-               : renderAlbedo(subject.surface, camera, size_.width, size_.height, colors, options);
+    return mode_ == "normals" ? renderNormals(surface, camera, size_.width, size_.height, options)
+                              : renderAlbedo(surface, camera, size_.width, size_.height, colors, options);
   }
 
-  Json summary(const Subject& subject) const {
-    return {{"file", displayPath(subject.asset.path)},
-            {"mode", atlas_ ? "atlas" : mode_},
+  Json summary(const TexturedSubject& subject) const {
+    return {{"file", displayPath(subject.asset().path)},
+            {"product", subject.fitted != nullptr},
+            {"mode", atlas_ && !map() ? "atlas" : mode_},
             {"filter", filter_},
             {"width", size_.width},
             {"height", size_.height},
             {"pictures", Json::array()}};
   }
 
-  Result<void> drawViews(Session& session, const Subject& subject) {
+  Result<void> drawViews(Session& session, const TexturedSubject& subject, const ColorSource& colors) {
     Console& console = session.console;
-    const std::vector<View> wanted = views(subject.surface);
+    const std::vector<View> wanted = views(subject.surface());
     Json json = summary(subject);
     std::vector<ImageF> pictures;
     std::vector<std::string> labels;
     console.begin("drawing", wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const Picture picture = draw(subject, wanted[i].camera);
+      const Picture picture = drawView(subject.surface(), colors, wanted[i].camera);
       double covered = 0;
       for (const float c : picture.coverage)
         covered += static_cast<double>(c);
@@ -229,7 +287,7 @@ class Render : public Verb {
         labels.push_back(wanted[i].label);
       } else {
         const std::filesystem::path path = several_ ? numbered(i) : std::filesystem::path(output_);
-        if (auto saved = savePng(path, picture.image, transparent_); !saved) return saved;
+        if (auto saved = savePng(path, withLegend(picture.image), transparent_); !saved) return saved;
         entry["file"] = displayPath(path);
         console.line(oneLine(displayPath(path)));
       }
@@ -241,45 +299,42 @@ class Render : public Verb {
       SheetOptions options;
       options.text_scale = size_.width >= 384 ? 2 : 1;
       if (background_color_) options.background = *background_color_;
-      const ImageF page = contactSheet(pictures, labels, options);
-      if (page.rgb.empty()) {
+      const ImageF sheet = contactSheet(pictures, labels, options);
+      if (sheet.rgb.empty()) {
         return usageError(
             fmt::format("a sheet of {} pictures of {} x {} pixels is too large; use a smaller "
                         "--size",
                         pictures.size(), size_.width, size_.height));
       }
-      if (auto saved = savePng(output_, page); !saved) return saved;
+      if (auto saved = savePng(output_, withLegend(sheet)); !saved) return saved;
       json["sheet"] = output_;
       console.line(oneLine(output_));
     }
     return saveJson(console, session.common.json, json);
   }
 
-  Result<void> drawAtlas(Session& session, const Subject& subject) {
+  Result<void> drawAtlas(Session& session, const TexturedSubject& subject, const ColorSource& colors) {
     Console& console = session.console;
-    if (subject.appearance.texturedFaces() == 0) {
-      return inputError(
-          fmt::format("{}: has no face with a texture, so there is no atlas to draw; leave out "
-                      "--atlas",
-                      displayPath(subject.asset.path)));
-    }
     console.begin("drawing the atlas", 0);
     AtlasOptions options;
     options.width = size_.width;
     options.height = size_.height;
-    const AtlasBuffer atlas = rasteriseAtlas(subject.surface, subject.appearance, options);
-    const ImageF picture = atlasPicture(
-        atlas,
-        appearanceColors(subject.appearance, filter_ == "nearest" ? Filter::kNearest : Filter::kBilinear),
-        background_color_.value_or(Vec3f(1, 1, 1)));
+    const AtlasBuffer atlas = subject.atlas(options);
+    if (atlas.covered_texels == 0) {
+      return inputError(fmt::format(
+          "{}: has no face with {}, so there is no atlas to draw; leave out --atlas",
+          displayPath(subject.asset().path), subject.fitted ? "texture coordinates" : "a texture"));
+    }
+    const ImageF picture = atlasPicture(atlas, colors, background_color_.value_or(Vec3f(1, 1, 1)));
     console.end();
     if (atlas.overlapped_texels > 0) {
-      console.warning(fmt::format(
-          "{}: {} of {} covered texels belong to more than one face; the first was "
-          "drawn",
-          displayPath(subject.asset.path), grouped(atlas.overlapped_texels), grouped(atlas.covered_texels)));
+      console.warning(
+          fmt::format("{}: {} of {} covered texels belong to more than one face; the first was "
+                      "drawn",
+                      displayPath(subject.asset().path), grouped(atlas.overlapped_texels),
+                      grouped(atlas.covered_texels)));
     }
-    if (auto saved = savePng(output_, picture, transparent_); !saved) return saved;
+    if (auto saved = savePng(output_, withLegend(picture), transparent_); !saved) return saved;
     console.line(oneLine(output_));
     Json json = summary(subject);
     json["pictures"].push_back({{"file", output_}, {"view", "atlas"}});
@@ -292,11 +347,12 @@ class Render : public Verb {
   }
 
   const CLI::App* app_ = nullptr;
-  std::string file_, output_, size_text_, background_;
+  std::string file_, reference_file_, output_, size_text_, background_;
   std::string mode_ = "albedo", filter_ = "bilinear";
   int view_ = -1, views_ = 0, turntable_ = 0, samples_ = 0;
   double azimuth_ = 0, elevation_ = 20, wire_ = 0;
-  bool atlas_ = false, sheet_ = false;
+  float error_full_ = kErrorFull;
+  bool atlas_ = false, sheet_ = false, no_legend_ = false;
 
   Size size_;
   bool transparent_ = false;

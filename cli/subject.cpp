@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
+#include "heatskin/base/stopwatch.h"
 #include "heatskin/io/load.h"
 
 namespace heatskin::cli {
@@ -16,17 +17,23 @@ Result<Subject> loadSubject(Session& session, const std::filesystem::path& path,
   auto asset = loadAsset(path);
   console.end();
   if (!asset) return asset.error();
+  return makeSubject(session, std::move(*asset), options);
+}
 
-  console.begin("building the surface", 0);
-  auto surface = Surface::build(*asset, options);
-  console.end();
+Result<Subject> makeSubject(Session& session, Asset asset, const SurfaceOptions& options) {
+  Stopwatch watch;
+  session.console.begin("building the surface", 0);
+  auto surface = Surface::build(asset, options);
+  session.console.end();
   if (!surface) return surface.error();
 
-  Appearance appearance(*asset, *surface);
-  std::vector<Notice> notices = asset->notices;
+  Appearance appearance(asset, *surface);
+  const double surface_seconds = watch.lap();
+  std::vector<Notice> notices = asset.notices;
   for (Notice& notice : surface->notices())
     notices.push_back(std::move(notice));
-  return Subject{std::move(*asset), std::move(*surface), std::move(appearance), std::move(notices)};
+  return Subject{std::move(asset), std::move(*surface), std::move(appearance), std::move(notices),
+                 surface_seconds};
 }
 
 void warnAbout(Session& session, const Subject& subject) {

@@ -20,11 +20,15 @@ struct Subject {
   Surface surface;
   Appearance appearance;
   std::vector<Notice> notices;  ///< of the reader, then of the surface
+  double surface_seconds = 0;   ///< that surface and appearance took
 };
 
 /// Loads a file and builds its surface, with progress. Warnings are the caller's to show.
 Result<Subject> loadSubject(Session& session, const std::filesystem::path& path,
                             const SurfaceOptions& options = {});
+
+/// The same for an asset that was read.
+Result<Subject> makeSubject(Session& session, Asset asset, const SurfaceOptions& options = {});
 
 /// Shows the subject's warnings on stderr, each with the file's name.
 void warnAbout(Session& session, const Subject& subject);

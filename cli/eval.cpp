@@ -1,0 +1,179 @@
+// heatskin eval: how close a fitted texture comes to the asset it was fitted to.
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "heatskin/base/files.h"
+#include "heatskin/base/parallel.h"
+#include "heatskin/evaluation/evaluate.h"
+#include "heatskin/evaluation/pictures.h"
+#include "heatskin/metrics/lpips.h"
+#include "heatskin/version.h"
+
+#include "bench/harness.h"
+#include "cli/evaluation_page.h"
+#include "cli/report_page.h"
+#include "cli/subject.h"
+#include "cli/textured_subject.h"
+#include "cli/verb.h"
+
+namespace heatskin::cli {
+namespace {
+
+class Eval : public Verb {
+ public:
+  void describe(CLI::App& app) override {
+    app.add_option("FILE", file_, "A product: the .glb that 'heatskin fit' wrote")->required();
+    app.add_option("--reference", reference_, "The asset it was fitted to")->required()->type_name("ASSET");
+    app.add_option("--report", report_, "Also write report.html with pictures into this folder")
+        ->type_name("DIR");
+    app.add_option("--filter", filter_,
+                   "How the reference's textures are read: nearest (as the paper) or "
+                   "bilinear")
+        ->type_name("FILTER")
+        ->check(CLI::IsMember({"nearest", "bilinear"}))
+        ->capture_default_str();
+    app.add_option("--samples", options_.surface_samples, "Points on the surface")
+        ->type_name("N")
+        ->check(CLI::Range(1000, 20'000'000))
+        ->capture_default_str();
+    app.add_flag("--flip", options_.flip, "Also FLIP of views and atlas (some seconds)");
+    app.add_option("--lpips-weights", lpips_weights_,
+                   "Also LPIPS of views and atlas with the weights in FILE (.safetensors or .npz)")
+        ->type_name("FILE");
+    app.add_option("--error-full", error_full_, "Error that the report's maps draw brightest, 8-bit levels")
+        ->type_name("N")
+        ->check(CLI::Range(1.0f, 255.0f))
+        ->capture_default_str();
+    app.footer(
+        "Surface PSNR is over area-uniform points, the view values are means over the 8 standard views\n"
+        "(colours without light, 512 x 512, foreground), the atlas is 1024 x 1024 in the reference's UVs.\n"
+        "The seam jump is the colour difference between the two faces of an edge, in 8-bit levels.\n\n"
+        "Example:\n"
+        "  heatskin eval spot_fit.glb --reference spot.obj --report spot_report --json -");
+    app_ = &app;
+  }
+
+  Result<void> run(Session& session) override {
+    if (app_->count("--report") > 0) {
+      if (auto ready = makeOutputFolder(report_); !ready) return ready;
+    }
+    std::optional<LpipsModel> lpips;
+    if (!lpips_weights_.empty()) {
+      auto model = LpipsModel::load(lpips_weights_);
+      if (!model) return model.error();
+      lpips = std::move(*model);
+      options_.lpips = &*lpips;
+    }
+    options_.filter = filter_ == "nearest" ? Filter::kNearest : Filter::kBilinear;
+    options_.seed = session.common.seed;
+
+    const auto fitted = loadFitted(session, file_);
+    if (!fitted) return fitted.error();
+    warnAbout(session, file_, (*fitted)->product.notices);
+    SurfaceOptions plain;
+    plain.principal_axes = false;  // only colours are asked of the reference
+    const auto subject = loadSubject(session, reference_, plain);
+    if (!subject) return subject.error();
+    const auto reference = Reference::match((*fitted)->texture.surface(), subject->surface,
+                                            subject->appearance, displayPath(reference_));
+    if (!reference) return reference.error();
+    warnAbout(session, reference_, reference->notices());
+    const auto evaluation = evaluate((*fitted)->texture, *reference, options_, session.console);
+    if (!evaluation) return evaluation.error();
+    return show(session, **fitted, *reference, *evaluation);
+  }
+
+ private:
+  Result<void> show(Session& session, const FittedSubject& fitted, const Reference& reference,
+                    const Evaluation& evaluation) {
+    const Product& product = fitted.product;
+    const SurfaceReport& mesh = product.surface->report();
+    Console& console = session.console;
+    Json json = {{"file", file_}, {"reference", reference_}};
+    addEvaluation(json, evaluation);
+    json["mapped_reference"] = reference.mapped();
+    json["kernels"] = product.kernels.size();
+    for (const char* key : {"init_s", "preprocess_s", "optimise_s", "median_step_ms"})
+      json[key] = nullptr;  // known to fit only
+    json["peak_rss_mb"] = jsonNumber(static_cast<double>(bench::peakResidentBytes()) * 1e-6);
+    json["model_bytes"] = product.model_bytes;
+    json["method"] = product.options.method;
+    json["preset"] = product.info.preset;
+    json["seed"] = product.info.seed;
+    json["steps"] = product.info.steps;
+    json["sample_seed"] = options_.seed;
+    json["threads"] = threadCount();
+    json["vertices"] = mesh.vertices;
+    json["faces"] = mesh.faces;
+
+    ReportPage::Rows rows = evaluationRows(evaluation);
+    rows.emplace_back("kernels", fmt::format("{} in {}", grouped(product.kernels.size()),
+                                             humanBytes(static_cast<double>(product.model_bytes))));
+    rows.emplace_back("fit", fmt::format("method {}{}{}, {} steps, seed {}", product.options.method,
+                                         product.info.preset.empty() ? "" : ", preset ", product.info.preset,
+                                         product.info.steps, product.info.seed));
+    console.heading(oneLine(displayPath(std::filesystem::path(file_).filename())));
+    std::vector<std::vector<std::string>> lines;
+    for (const auto& [label, value] : rows)
+      lines.push_back({label, value});
+    console.table(lines);
+
+    if (!report_.empty()) {
+      auto files = writeReport(console, fitted, reference, evaluation, rows);
+      if (!files) return files.error();
+      json["report"] = displayPath(std::filesystem::path(report_) / "report.html");
+      json["pictures"] = *files;
+      console.table({{"report", oneLine(displayPath(std::filesystem::path(report_) / "report.html"))}});
+    }
+    return saveJson(console, session.common.json, json);
+  }
+
+  Result<std::vector<std::string>> writeReport(Console& console, const FittedSubject& fitted,
+                                               const Reference& reference, const Evaluation& evaluation,
+                                               const ReportPage::Rows& rows) {
+    const std::string name = displayPath(std::filesystem::path(file_).filename());
+    ReportPage page(name, fmt::format("{} kernels on the surface against {}: how close they come, and where "
+                                      "they do not.",
+                                      grouped(fitted.product.kernels.size()),
+                                      displayPath(std::filesystem::path(reference_).filename())));
+    page.tiles(evaluationTiles(evaluation));
+    EvaluationPictureOptions options;
+    options.error_full = error_full_;
+    options.progress = &console;
+    auto files = addEvaluationPictures(page, report_, fitted.texture, reference, options);
+    if (!files) return files.error();
+    page.section("Figures");
+    page.table("The whole", rows);
+    if (!evaluation.views.empty()) page.table("View by view", viewRows(evaluation));
+    ReportPage::Rows notes;
+    for (const Notice& notice : reference.notices())
+      notes.emplace_back("Reference", notice.message);
+    if (!notes.empty()) page.table("Notes", notes);
+    page.footer(fmt::format("heatskin {}; {}; sample seed {}.", kVersion, fitted.product.info.generator,
+                            options_.seed));
+    if (auto saved = saveText(std::filesystem::path(report_) / "report.html", page.html()); !saved)
+      return saved.error();
+    return files;
+  }
+
+  const CLI::App* app_ = nullptr;
+  std::string file_, reference_, report_, lpips_weights_;
+  std::string filter_ = "nearest";
+  float error_full_ = kErrorFull;
+  EvaluationOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> makeEval() {
+  return std::make_unique<Eval>();
+}
+
+}  // namespace heatskin::cli
