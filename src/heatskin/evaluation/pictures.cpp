@@ -14,17 +14,17 @@
 namespace heatskin {
 namespace {
 
-const Vec3f kPaper = {1, 1, 1};
+const Vec3f kBehind = {0.82f, 0.84f, 0.86f};  // white, black and map colours all stand out
 const Vec3f kInk = {0.15f, 0.15f, 0.17f};
 constexpr int kGap = 4;
 constexpr int kNarrow = 160;  // pixels; a legend's numbers need as much
 
-/// Albedo views for people: smooth edges on paper.
+/// Albedo views for people, with smooth edges.
 ImageF drawView(const Surface& surface, const Camera& camera, int width, int height,
                 const ColorSource& colors, int samples) {
   RenderOptions options;
   options.supersampling = samples;
-  options.background = kPaper;
+  options.background = kBehind;
   return renderAlbedo(surface, camera, width, height, colors, options).image;
 }
 
@@ -90,12 +90,19 @@ ImageF sheetOfViews(const PictureSources& sources, std::span<const ColorSource* 
   return contactSheet(pictures, labels, options);
 }
 
-ImageF rowOf(std::span<const ImageF> pictures, std::span<const std::string> labels) {
+/// Pictures side by side, each below its name.
+ImageF rowOf(std::span<const ImageF> pictures, std::span<const std::string> names) {
+  std::vector<ImageF> cells;
+  for (std::size_t i = 0; i < pictures.size(); ++i) {
+    const int scale = pictures[i].width >= 300 ? 2 : 1;
+    ImageF name = blank(pictures[i].width, textHeight(scale) + 4 * scale);
+    drawText(name, 2 * scale, 2 * scale, names[i], kInk, scale);
+    cells.push_back(stacked(name, pictures[i]));
+  }
   SheetOptions options;
-  options.columns = static_cast<int>(pictures.size());
+  options.columns = static_cast<int>(cells.size());
   options.gap = kGap;
-  options.text_scale = pictures[0].width >= 400 ? 2 : 1;
-  return contactSheet(pictures, labels, options);
+  return contactSheet(cells, {}, options);
 }
 
 }  // namespace

@@ -1,0 +1,216 @@
+#include "heatskin/evaluation/evaluate.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "heatskin/base/parallel.h"
+#include "heatskin/evaluation/pictures.h"
+#include "heatskin/evaluation/test_textures.h"
+#include "heatskin/io/color_space.h"
+
+namespace heatskin {
+namespace {
+
+EvaluationOptions quick() {
+  EvaluationOptions options;
+  options.surface_samples = 5000;
+  options.seam_samples = 2000;
+  options.view_size = 64;
+  options.atlas_size = 64;
+  options.query_runs = 1;
+  return options;
+}
+
+/// A texture without kernels has the mean colour everywhere.
+KernelTexture constantTexture(const Asset& asset, const Vec3f& color) {
+  auto surface = std::make_shared<const Surface>(std::move(*Surface::build(asset)));
+  KernelSet kernels;
+  kernels.mean_color = color;
+  return {surface, kernels, EvaluatorOptions()};
+}
+
+TEST(Evaluate, AnIdenticalTextureIsInfinitelyGood) {
+  const Asset asset = testing::flatAsset(testing::cube(2), {1, 1, 1, 1});
+  const KernelTexture texture = constantTexture(asset, {1, 1, 1});
+  const auto result = evaluate(texture, Appearance(asset, texture.surface()), quick());
+  ASSERT_TRUE(result);
+  EXPECT_TRUE(std::isinf(result->surface_psnr) && result->surface_psnr > 0);
+  EXPECT_TRUE(std::isinf(result->view_mean.psnr));
+  EXPECT_TRUE(std::isinf(result->view_psnr_pooled));
+  EXPECT_DOUBLE_EQ(result->view_mean.ssim, 1);
+  EXPECT_EQ(result->views.size(), 8u);
+  EXPECT_EQ(result->surface_max_error, 0);
+  EXPECT_FALSE(result->atlas);
+  EXPECT_FALSE(result->atlas_missing.empty());
+  ASSERT_TRUE(result->seam);
+  EXPECT_EQ(result->seam->maximum, 0);
+  // No kernel reaches any point.
+  EXPECT_EQ(result->coverage_below_half, 1);
+  EXPECT_EQ(result->coverage_mean, 0);
+}
+
+TEST(Evaluate, AConstantErrorHasItsKnownDecibels) {
+  const Asset asset = testing::flatAsset(testing::cube(2), {1, 1, 1, 1});
+  const KernelTexture texture = constantTexture(asset, {0.9f, 1, 1});
+  const auto result = evaluate(texture, Appearance(asset, texture.surface()), quick());
+  ASSERT_TRUE(result);
+  const double expected = 10 * std::log10(3 / 0.01);  // one channel of three is off by 0.1
+  EXPECT_NEAR(result->surface_psnr, expected, 1e-5);
+  EXPECT_NEAR(result->view_mean.psnr, expected, 1e-5);
+  EXPECT_NEAR(result->view_psnr_pooled, expected, 1e-5);
+  EXPECT_NEAR(result->surface_max_error, 0.1, 1e-6);
+}
+
+TEST(Evaluate, AgreesWithASlowTwin) {
+  const KernelTexture texture = testing::makeTexture(testing::bumpySphere(2, 0.2, 1), 80);
+  const Asset asset = testing::flatAsset(testing::bumpySphere(2, 0.2, 1), {0.3f, 0.3f, 0.3f, 1});
+  const Appearance appearance(asset, texture.surface());
+  const EvaluationOptions options = quick();
+  const auto result = evaluate(texture, appearance, options);
+  ASSERT_TRUE(result);
+
+  // One point at a time, on other points: the two estimates of the same quantities must agree.
+  const auto points = sampleSurface(texture.surface(), 20'000, 99);
+  double squares = 0, below = 0;
+  for (const SurfacePoint& p : points) {
+    Vec3f color;
+    float weight = 0;
+    texture.colors({&p, 1}, {&color, 1}, {&weight, 1});
+    squares += static_cast<double>((color - appearance.color(p)).squaredNorm()) / 3;
+    below += weight < 0.5f ? 1 : 0;
+  }
+  const auto count = static_cast<double>(points.size());
+  EXPECT_NEAR(result->surface_psnr, 10 * std::log10(count / squares), 0.2);
+  EXPECT_NEAR(result->coverage_below_half, below / count, 0.02);
+  EXPECT_GT(result->coverage_below_half, 0.02);
+  EXPECT_LT(result->coverage_below_half, 0.98);
+  EXPECT_GT(result->query_mpoints_s, 0);
+
+  double sum = 0;
+  for (const PictureQuality& view : result->views)
+    sum += view.psnr;
+  EXPECT_NEAR(result->view_mean.psnr, sum / 8, 1e-12);
+}
+
+TEST(Evaluate, DoesNotDependOnThreads) {
+  const KernelTexture texture = testing::makeTexture(testing::icosphere(2), 60);
+  const Asset asset = testing::flatAsset(testing::icosphere(2), {0.3f, 0.5f, 0.1f, 1});
+  const Appearance appearance(asset, texture.surface());
+  const int before = threadCount();
+  setThreadCount(1);
+  const auto one = evaluate(texture, appearance, quick());
+  setThreadCount(3);
+  const auto three = evaluate(texture, appearance, quick());
+  setThreadCount(before);
+  ASSERT_TRUE(one && three);
+  EXPECT_EQ(one->surface_psnr, three->surface_psnr);
+  EXPECT_EQ(one->view_mean.ssim, three->view_mean.ssim);
+  EXPECT_EQ(one->seam->p99, three->seam->p99);
+  EXPECT_EQ(one->coverage_mean, three->coverage_mean);
+}
+
+TEST(Reference, TheSameFacesPassUnchanged) {
+  const Asset asset = testing::flatAsset(testing::icosphere(1), {1, 1, 1, 1});
+  const auto a = Surface::build(asset), b = Surface::build(asset);
+  ASSERT_TRUE(a && b);
+  EXPECT_TRUE(sameFaces(*a, *b));
+  const Appearance appearance(asset, *b);
+  const auto reference = Reference::match(*a, *b, appearance, "twin");
+  ASSERT_TRUE(reference);
+  EXPECT_FALSE(reference->mapped());
+  EXPECT_TRUE(reference->notices().empty());
+}
+
+// Another mesh of the same cube: colours must be found by place, not by face.
+TEST(Reference, AnotherMeshIsMappedByPlace) {
+  const testing::Soup coarse = testing::cube(1), fine = testing::cube(3);
+  Asset painted = testing::flatAsset(fine, {1, 1, 1, 1}, 10);
+  Primitive& primitive = painted.meshes[0].primitives[0];
+  for (const Vec3& p : primitive.positions) {
+    const Vec3 c = 0.5 * (p / 10 + Vec3::Constant(1));
+    primitive.colors.emplace_back(static_cast<float>(c.x()), static_cast<float>(c.y()),
+                                  static_cast<float>(c.z()), 1.0f);
+  }
+  const Asset plain = testing::flatAsset(coarse, {1, 1, 1, 1}, 10);
+  const auto texture_surface = Surface::build(plain), reference_surface = Surface::build(painted);
+  ASSERT_TRUE(texture_surface && reference_surface);
+  const Appearance appearance(painted, *reference_surface);
+  const auto reference = Reference::match(*texture_surface, *reference_surface, appearance, "fine");
+  ASSERT_TRUE(reference);
+  EXPECT_TRUE(reference->mapped());
+  ASSERT_EQ(reference->notices().size(), 1u);
+
+  const auto points = sampleSurface(*texture_surface, 500, 4);
+  std::vector<Vec3f> colors(points.size());
+  reference->colors(points, colors, Filter::kNearest);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Vec3 place = texture_surface->assetFromSurface()(texture_surface->position(points[i]));
+    for (int c = 0; c < 3; ++c) {
+      const float linear = static_cast<float>(0.5 * (place[c] / 10 + 1));
+      EXPECT_NEAR(linearFromSrgb(colors[i][c]), linear, 1e-4);
+    }
+  }
+  std::vector<SurfacePoint> there = sampleSurface(*reference_surface, 100, 5), back(100);
+  reference->toTexture(there, back);
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    EXPECT_LT((texture_surface->position(back[i]) - reference_surface->position(there[i])).norm(), 1e-6);
+  }
+}
+
+TEST(Reference, AnotherObjectIsRefused) {
+  const Asset sphere = testing::flatAsset(testing::icosphere(2), {1, 1, 1, 1});
+  const Asset cube = testing::flatAsset(testing::cube(2), {1, 1, 1, 1});
+  const Asset large = testing::flatAsset(testing::icosphere(2), {1, 1, 1, 1}, 1.1);
+  const auto a = Surface::build(sphere);
+  for (const Asset* other : {&cube, &large}) {
+    const auto b = Surface::build(*other);
+    const Appearance appearance(*other, *b);
+    const auto reference = Reference::match(*a, *b, appearance, "other.glb");
+    ASSERT_FALSE(reference);
+    EXPECT_EQ(reference.error().kind, ErrorKind::kInput);
+    EXPECT_NE(reference.error().message.find("other.glb"), std::string::npos);
+  }
+}
+
+TEST(Pictures, TheWorstPlaceLooksAtThePlantedError) {
+  const KernelTexture texture = testing::makeTexture(testing::icosphere(3), 10);
+  const Surface& surface = texture.surface();
+  const Vec3 spot = Vec3(0.5, 0.3, 0.6).normalized();
+  PictureSources sources;
+  sources.surface = &surface;
+  sources.reference = constantColor({0.5f, 0.5f, 0.5f});
+  sources.fitted = [&](std::span<const SurfacePoint> points, std::span<Vec3f> out) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const bool wrong = (surface.position(points[i]).normalized() - spot).norm() < 0.25;
+      out[i] = wrong ? Vec3f(0.5f, 0.7f, 0.5f) : Vec3f(0.5f, 0.5f, 0.5f);
+    }
+  };
+  const WorstPlace worst = worstPlace(sources);
+  EXPECT_LT((worst.camera.target.normalized() - spot).norm(), 0.25);
+  EXPECT_NEAR(worst.error_levels, 0.2 * 255, 1);
+}
+
+TEST(Pictures, AMapCarriesItsScale) {
+  const KernelTexture texture = testing::makeTexture(testing::icosphere(2), 40);
+  const Asset asset = testing::flatAsset(testing::icosphere(2), {1, 1, 1, 1});
+  const Appearance appearance(asset, texture.surface());
+  const Reference reference(texture.surface(), appearance);
+  const PictureSources sources = pictureSources(texture, reference);
+  const ImageF views = comparisonSheet(sources, 48), errors = errorSheet(sources, 48);
+  EXPECT_EQ(views.width, errors.width);
+  // Both sheets have rows of views; the map has half of them and a legend.
+  EXPECT_GT(2 * errors.height, views.height);
+  const ImageF legend = errorLegend(300, 32);
+  bool brightest = false;
+  for (std::size_t i = 0; i < legend.pixelCount(); ++i) {
+    const float* p = legend.rgb.data() + 3 * i;
+    brightest = brightest || (p[0] > 0.9f && p[1] > 0.9f && p[2] < 0.75f);
+  }
+  EXPECT_TRUE(brightest);
+  EXPECT_EQ(errorLegend(1, 32).width, 160);
+  EXPECT_FALSE(atlasComparison(texture, reference));
+}
+
+}  // namespace
+}  // namespace heatskin
