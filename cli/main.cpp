@@ -31,6 +31,7 @@ struct VerbEntry {
 
 constexpr VerbEntry kVerbs[] = {
     {"inspect", "Say what is in a file and what is wrong with its mesh", makeInspect},
+    {"query", "Colours of a fitted texture at given points", makeQuery},
     {"render", "Draw a file: views, turntable, contact sheet, UV atlas", makeRender},
     {"compare", "Measure how two pictures differ: PSNR, SSIM, MS-SSIM, FLIP, LPIPS", makeCompare},
     {"demo-asset", "Write the built-in pumpkin as a GLB", makeDemoAsset},

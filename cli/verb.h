@@ -44,6 +44,7 @@ class Verb {
 };
 
 std::unique_ptr<Verb> makeInspect();
+std::unique_ptr<Verb> makeQuery();
 std::unique_ptr<Verb> makeRender();
 std::unique_ptr<Verb> makeCompare();
 std::unique_ptr<Verb> makeDemoAsset();

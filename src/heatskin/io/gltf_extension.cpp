@@ -125,12 +125,16 @@ Result<std::optional<RawExtension>> readRawExtension(const Document& document,
   std::optional<Error> error;
   collectViews(*parsed, indices, error, name);
   if (error) return *error;
+  // All sizes before the first copy: many views may show the same bytes.
+  std::vector<std::pair<std::size_t, std::span<const std::uint8_t>>> spans;
   for (const std::size_t index : indices) {
     Result<BufferViewData> view = buffers.view(index);
     if (!view) return Error{view.error().kind, name + ": " + view.error().message};
     if (!budget.take(view->bytes.size(), 1)) return inputError(name + ": its buffer views are too large");
-    raw.views.push_back({index, {view->bytes.begin(), view->bytes.end()}});
+    spans.emplace_back(index, view->bytes);
   }
+  for (const auto& [index, bytes] : spans)
+    raw.views.push_back({index, {bytes.begin(), bytes.end()}});
   return std::optional<RawExtension>(std::move(raw));
 }
 

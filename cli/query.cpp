@@ -1,0 +1,221 @@
+// heatskin query: colours of a product at given points.
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "heatskin/base/files.h"
+#include "heatskin/base/parallel.h"
+#include "heatskin/base/stopwatch.h"
+#include "heatskin/io/table_file.h"
+#include "heatskin/surface/closest_point.h"
+#include "heatskin/texture/kernel_texture.h"
+#include "heatskin/texture/product.h"
+#include "heatskin/texture/source_triangles.h"
+
+#include "cli/verb.h"
+
+namespace heatskin::cli {
+namespace {
+
+/// Barycentric coordinates may miss their sum and their range by this much: three numbers written with four
+/// decimals.
+constexpr double kBarycentricTolerance = 2e-4;
+
+constexpr std::size_t kPointColumns = 3, kFaceColumns = 4;
+
+/// What a file of points asks for, on the surface.
+struct Questions {
+  std::vector<SurfacePoint> points;
+  double max_distance = 0;  ///< of given positions from the surface, in asset units
+};
+
+bool isNamed(const Table& table, std::initializer_list<std::string_view> names) {
+  return std::equal(table.header.begin(), table.header.end(), names.begin(), names.end(),
+                    [](const std::string& given, std::string_view name) {
+                      std::string lower = given;
+                      std::transform(lower.begin(), lower.end(), lower.begin(),
+                                     [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+                      return lower == name;
+                    });
+}
+
+Result<void> checkColumns(const Table& table) {
+  if (!table.header.empty()) {
+    if (isNamed(table, {"x", "y", "z"}) || isNamed(table, {"face", "b0", "b1", "b2"})) return {};
+    return inputError("line 1: the columns must be called x,y,z or face,b0,b1,b2");
+  }
+  if (table.columns == 0 || table.columns == kPointColumns || table.columns == kFaceColumns) return {};
+  return inputError(
+      fmt::format("{} has {} columns; x,y,z or face,b0,b1,b2 are expected", table.where(0), table.columns));
+}
+
+/// Nearest surface points of positions in asset coordinates.
+void closest(const Product& product, std::span<const Vec3> positions, std::span<SurfacePoint> out,
+             double& max_distance) {
+  const ClosestPointQuery query(*product.surface);
+  std::vector<Vec3> places(positions.size());
+  for (std::size_t i = 0; i < positions.size(); ++i)
+    places[i] = product.surface->surfaceFromAsset()(positions[i]);
+  std::vector<ClosestPoint> found(positions.size());
+  query.find(places, found);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    out[i] = found[i].point;
+    max_distance = std::max(max_distance, found[i].distance / product.surface->surfaceFromAsset().scale);
+  }
+}
+
+Result<Questions> fromPositions(const Product& product, const Table& table) {
+  std::vector<Vec3> positions(table.rows());
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    positions[i] = {table.values[3 * i], table.values[3 * i + 1], table.values[3 * i + 2]};
+    // Beyond it, distances are not finite in single precision.
+    constexpr double kFarthest = 1e15;
+    if (!(product.surface->surfaceFromAsset()(positions[i]).cwiseAbs().maxCoeff() < kFarthest)) {
+      return inputError(fmt::format("{}: the point is too far from the surface", table.where(i)));
+    }
+  }
+  Questions out;
+  out.points.resize(positions.size());
+  closest(product, positions, out.points, out.max_distance);
+  return out;
+}
+
+Result<Questions> fromFaces(const Product& product, const Table& table) {
+  const SourceTriangles triangles(product.asset, *product.surface);
+  Questions out;
+  out.points.resize(table.rows());
+  // Triangles that repeat others or have no area have no face of their own.
+  std::vector<std::size_t> without_face;
+  std::vector<Vec3> positions;
+  for (std::size_t i = 0; i < out.points.size(); ++i) {
+    const double* row = table.values.data() + kFaceColumns * i;
+    if (row[0] != std::floor(row[0]) || row[0] < 0 || row[0] >= static_cast<double>(triangles.size())) {
+      return inputError(fmt::format("{}: face {} does not exist, the file has faces 0 to {}", table.where(i),
+                                    row[0], triangles.size() - 1));
+    }
+    Vec3 b(row[1], row[2], row[3]);
+    if (b.minCoeff() < -kBarycentricTolerance || std::abs(b.sum() - 1) > kBarycentricTolerance) {
+      return inputError(
+          fmt::format("{}: barycentric coordinates {}, {}, {} must be at least 0 and add up to 1",
+                      table.where(i), b[0], b[1], b[2]));
+    }
+    b = b.cwiseMax(0.0);
+    const TrianglePoint point{static_cast<std::uint32_t>(row[0]), b / b.sum()};
+    if (triangles.faceOf(point.triangle) != kNone) {
+      out.points[i] = triangles.toSurface(point);
+    } else {
+      without_face.push_back(i);
+      positions.push_back(triangles.assetPosition(point));
+    }
+  }
+  std::vector<SurfacePoint> found(positions.size());
+  if (!positions.empty()) closest(product, positions, found, out.max_distance);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    out.points[without_face[i]] = found[i];
+  return out;
+}
+
+class Query : public Verb {
+ public:
+  void describe(CLI::App& app) override {
+    app.add_option("FILE", file_, "A .glb file that 'heatskin fit' made")->required();
+    app.add_option(
+           "--points", points_,
+           "Where to look, one point a line: x,y,z (coordinates of the file; the nearest surface point "
+           "answers) or face,b0,b1,b2 (the face's number, counted from 0 over instances, primitives and "
+           "triangles, and barycentric coordinates for its corners, both as in the file); .csv, with or "
+           "without a line of names, or .npy")
+        ->required()
+        ->type_name("FILE");
+    app.add_option("-o,--output", output_, "Where r,g,b (sRGB, 0..1) go, .csv or .npy; stdout unless given")
+        ->type_name("FILE");
+    app.add_flag("--coverage", coverage_, "A fourth column: the weight sum; below 1 the mean colour shows");
+    app.footer(
+        "Examples:\n  heatskin query spot.glb --points points.csv\n"
+        "  heatskin query spot.glb --points points.npy -o colors.npy --coverage");
+  }
+
+  Result<void> run(Session& session) override {
+    const bool npy = output_.ends_with(".npy");
+    if (!output_.empty()) {
+      if (!npy && !output_.ends_with(".csv"))
+        return usageError(fmt::format("'{}' is neither a .csv nor a .npy file", output_));
+      if (auto writable = checkOutputFile(output_); !writable) return writable;
+    } else if (session.common.json == "-") {
+      return usageError("colours and --json - cannot both go to stdout; write the colours to a file with -o");
+    }
+
+    auto table = readTable(points_);
+    if (!table) return table.error();
+    const auto named = [&](const Error& error) {
+      return Error{error.kind, fmt::format("{}: {}", points_, error.message)};
+    };
+    if (auto checked = checkColumns(*table); !checked) return named(checked.error());
+    auto product = loadProduct(file_);
+    if (!product) return product.error();
+    auto questions =
+        table->columns == kFaceColumns ? fromFaces(*product, *table) : fromPositions(*product, *table);
+    if (!questions) return named(questions.error());
+
+    Stopwatch stopwatch;
+    const KernelTexture texture(product->surface, product->kernels, product->options);
+    const double preprocess_s = stopwatch.lap();
+    const std::size_t count = questions->points.size();
+    std::vector<Vec3f> colors(count);
+    std::vector<float> weights(count);
+    stopwatch.lap();
+    texture.colors(questions->points, colors, weights);
+    const double query_s = stopwatch.lap();
+
+    if (auto written = write(session, colors, weights, npy); !written) return written;
+    Json json;
+    json["file"] = file_;
+    json["points"] = count;
+    json["method"] = product->options.method;
+    json["kernels"] = product->kernels.size();
+    json["model_bytes"] = product->model_bytes;
+    json["preprocess_s"] = jsonNumber(preprocess_s);
+    json["query_s"] = jsonNumber(query_s);
+    json["query_mpoints_s"] = jsonNumber(query_s > 0 ? 1e-6 * static_cast<double>(count) / query_s : 0);
+    json["max_distance"] = jsonNumber(questions->max_distance);
+    json["covered_below_half"] =
+        std::count_if(weights.begin(), weights.end(), [](float weight) { return weight < 0.5f; });
+    json["vertices"] = product->surface->vertexCount();
+    json["faces"] = product->surface->faceCount();
+    json["threads"] = threadCount();
+    return saveJson(session.console, session.common.json, json);
+  }
+
+ private:
+  Result<void> write(Session& session, std::span<const Vec3f> colors, std::span<const float> weights,
+                     bool npy) {
+    const std::size_t columns = coverage_ ? 4 : 3;
+    std::vector<float> values;
+    values.reserve(columns * colors.size());
+    for (std::size_t i = 0; i < colors.size(); ++i) {
+      values.insert(values.end(), {colors[i][0], colors[i][1], colors[i][2]});
+      if (coverage_) values.push_back(weights[i]);
+    }
+    if (npy) return saveBytes(output_, encodeNpy(values, columns));
+    const std::string text = encodeCsv(values, columns);
+    return output_.empty() ? session.console.writeStdout(text) : saveText(output_, text);
+  }
+
+  std::string file_, points_, output_;
+  bool coverage_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> makeQuery() {
+  return std::make_unique<Query>();
+}
+
+}  // namespace heatskin::cli

@@ -1,0 +1,180 @@
+#include "heatskin/texture/product_extension.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace heatskin {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+ProductExtension unusual() {
+  ProductExtension e;
+  e.options.local.diffusion_time = 0.02;
+  e.options.local.window_sigma = 0;
+  e.options.local.max_radius = 0.4;
+  e.options.local.support_tail = 0.02;
+  e.options.local.candidates = 64;
+  e.options.local.rule = local::CandidateRule::kPerFace;
+  e.options.local.isotropic = true;
+  e.options.local.euclidean = true;
+  e.options.local.edge_tolerance = 0.05;
+  e.mean_color = {0.1f, 0.2f, 1.0f};
+  e.kernels = 7;
+  e.buffer_view = 3;
+  e.triangles = 12;
+  e.info = {"heatskin \"x\"", "draft", 0xFFFFFFFFFFFFFFFFull, 200};
+  return e;
+}
+
+TEST(ProductExtension, EverythingComesBack) {
+  const ProductExtension e = unusual();
+  const auto read = readExtension(writeExtension(e));
+  ASSERT_TRUE(read) << read.error().message;
+  const local::LocalOptions &a = read->options.local, &b = e.options.local;
+  EXPECT_EQ(read->options.method, "local");
+  EXPECT_EQ(a.diffusion_time, b.diffusion_time);
+  EXPECT_EQ(a.window_sigma, b.window_sigma);
+  EXPECT_EQ(a.max_radius, b.max_radius);
+  EXPECT_EQ(a.support_tail, b.support_tail);
+  EXPECT_EQ(a.candidates, b.candidates);
+  EXPECT_EQ(a.rule, b.rule);
+  EXPECT_EQ(a.isotropic, b.isotropic);
+  EXPECT_EQ(a.euclidean, b.euclidean);
+  EXPECT_EQ(a.edge_tolerance, b.edge_tolerance);
+  EXPECT_EQ(read->mean_color, e.mean_color);
+  EXPECT_EQ(read->kernels, e.kernels);
+  EXPECT_EQ(read->buffer_view, e.buffer_view);
+  EXPECT_EQ(read->triangles, e.triangles);
+  EXPECT_EQ(read->info.generator, e.info.generator);
+  EXPECT_EQ(read->info.preset, e.info.preset);
+  EXPECT_EQ(read->info.seed, e.info.seed);
+  EXPECT_EQ(read->info.steps, e.info.steps);
+  EXPECT_EQ(writeExtension(*read), writeExtension(e));
+}
+
+/// The message with which changed JSON is refused; empty if it is not.
+std::string refusal(const Json& json) {
+  const auto read = readExtension(json.dump());
+  if (read) return "";
+  EXPECT_EQ(read.error().kind, ErrorKind::kInput);
+  EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
+  return read.error().message;
+}
+
+std::string refusalAt(const char* pointer, const Json& value) {
+  Json json = Json::parse(writeExtension(unusual()));
+  json[Json::json_pointer(pointer)] = value;
+  return refusal(json);
+}
+
+/// Pointers to every property, at any depth.
+std::vector<std::string> pointers(const Json& json, const std::string& prefix = "") {
+  std::vector<std::string> all;
+  for (const auto& [key, value] : json.items()) {
+    all.push_back(prefix + "/" + key);
+    if (value.is_object()) {
+      for (std::string& inner : pointers(value, all.back()))
+        all.push_back(std::move(inner));
+    }
+  }
+  return all;
+}
+
+TEST(ProductExtension, EveryPropertyIsRequiredAndTyped) {
+  const Json good = Json::parse(writeExtension(unusual()));
+  EXPECT_EQ(refusal(good), "");
+  const std::vector<std::string> all = pointers(good);
+  EXPECT_EQ(all.size(), 25u);
+  for (const std::string& pointer : all) {
+    const std::size_t slash = pointer.rfind('/');
+    const std::string parent = pointer.substr(0, slash), key = pointer.substr(slash + 1);
+    Json missing = good;
+    missing[Json::json_pointer(parent)].erase(key);
+    EXPECT_NE(refusal(missing).find(key), std::string::npos) << pointer;
+    for (const Json& wrong : {Json(nullptr), Json::array({Json::array()}), Json("no such thing")}) {
+      if (wrong.is_string() && parent == "/info" && key != "seed" && key != "steps") continue;
+      EXPECT_NE(refusalAt(pointer.c_str(), wrong), "") << pointer << " = " << wrong;
+    }
+    Json unknown = good;
+    if (good[Json::json_pointer(pointer)].is_object()) {
+      unknown[Json::json_pointer(pointer + "/surprise")] = 1;
+      EXPECT_NE(refusal(unknown).find("surprise"), std::string::npos) << pointer;
+    }
+  }
+}
+
+TEST(ProductExtension, ValuesOutOfRangeAreRefused) {
+  EXPECT_NE(refusalAt("/triangles", 0), "");
+  EXPECT_NE(refusalAt("/triangles", -1), "");
+  EXPECT_NE(refusalAt("/triangles", 1.5), "");
+  EXPECT_NE(refusalAt("/triangles", 4294967296), "");
+  EXPECT_NE(refusalAt("/meanColor/0", 1.001), "");
+  EXPECT_NE(refusalAt("/meanColor/2", -0.001), "");
+  EXPECT_NE(refusalAt("/kernels/count", 0), "");
+  EXPECT_NE(refusalAt("/kernels/count", 1e300), "");
+  EXPECT_NE(refusalAt("/kernels/anisotropy", {2, 1}), "");
+  EXPECT_NE(refusalAt("/kernels/anisotropy", {0.5, 100}), "");
+  EXPECT_NE(refusalAt("/kernels/threshold", {0.3, 1}), "");
+  EXPECT_NE(refusalAt("/kernels/sharpness", {10, 1e9}), "");
+  EXPECT_NE(refusalAt("/evaluator/diffusionTime", 0), "");
+  EXPECT_NE(refusalAt("/evaluator/windowSigma", -0.1), "");
+  EXPECT_NE(refusalAt("/evaluator/maxRadius", 1e6), "");
+  EXPECT_NE(refusalAt("/evaluator/supportTail", 1), "");
+  EXPECT_NE(refusalAt("/evaluator/candidates", 0), "");
+  EXPECT_NE(refusalAt("/evaluator/candidates", 1000000), "");
+  EXPECT_NE(refusalAt("/evaluator/method", "magic"), "");
+  EXPECT_NE(refusalAt("/evaluator/candidateRule", "perquery"), "");
+  EXPECT_NE(refusalAt("/info/steps", 3000000000), "");
+  EXPECT_NE(refusalAt("/info/preset", std::string(257, 'x')), "");
+  EXPECT_EQ(refusalAt("/info/preset", std::string(256, 'x')), "");
+}
+
+TEST(ProductExtension, DoubledPropertiesAreRefused) {
+  std::string text = writeExtension(unusual());
+  text.insert(text.find("\"isotropic\""), "\"isotropic\":false,");
+  const auto read = readExtension(text);
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("'isotropic' twice"), std::string::npos) << read.error().message;
+}
+
+TEST(ProductExtension, NumbersThatJsonDoesNotHaveAreRefused) {
+  for (const char* bad : {"NaN", "Infinity", "1e999", "-"}) {
+    std::string text = writeExtension(unusual());
+    const std::string key = "\"diffusionTime\":";
+    const std::size_t at = text.find(key) + key.size();
+    text.replace(at, text.find(',', at) - at, bad);
+    EXPECT_FALSE(readExtension(text)) << bad;
+  }
+}
+
+TEST(ProductExtension, MajorVersionsMustBeKnownMinorOnesNeedNot) {
+  EXPECT_NE(refusalAt("/version", "2.0").find("newer heatskin"), std::string::npos);
+  EXPECT_NE(refusalAt("/version", "0.9"), "");
+  for (const char* bad : {"", "1", "1.", ".0", "-1.0", "1.0.0", "1.-1", "one", "1.0 ", "99999999999.0"}) {
+    EXPECT_NE(refusalAt("/version", bad), "") << bad;
+  }
+  EXPECT_EQ(refusalAt("/version", "1.7"), "");
+  Json newer = Json::parse(writeExtension(unusual()));
+  newer["version"] = "1.7";
+  newer["kernels"]["colourful"] = true;
+  EXPECT_EQ(refusal(newer), "") << "properties of later minor versions may be ignored";
+  newer["version"] = "1.0";
+  EXPECT_NE(refusal(newer), "");
+}
+
+TEST(ProductExtension, ExtrasAreAllowedEverywhere) {
+  EXPECT_EQ(refusalAt("/extras", {{"anything", 1}}), "");
+  EXPECT_EQ(refusalAt("/kernels/extras", "x"), "");
+}
+
+TEST(ProductExtension, TextThatIsNoObjectIsRefused) {
+  for (const char* text : {"", "null", "[]", "3", "\"version\"", "{", "{}", "{\"version\":1}"}) {
+    EXPECT_FALSE(readExtension(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace heatskin

@@ -1,0 +1,449 @@
+#include "heatskin/texture/product.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "heatskin/base/parallel.h"
+#include "heatskin/io/color_space.h"
+#include "heatskin/io/glb_writer.h"
+#include "heatskin/io/gltf_reader.h"
+#include "heatskin/io/load.h"
+#include "heatskin/texture/kernel_texture.h"
+#include "heatskin/texture/source_triangles.h"
+
+#include "support/assets.h"
+#include "support/products.h"
+#include "support/temporary_folder.h"
+
+namespace heatskin {
+namespace {
+
+using namespace heatskin::testing;
+
+const ProductInfo kInfo = {"heatskin test", "draft", 42, 200};
+
+/// An asset with its surface and kernels on it.
+struct Fitted {
+  Asset asset;
+  std::shared_ptr<const Surface> surface;
+  KernelSet kernels;
+  EvaluatorOptions options;
+};
+
+Fitted fitted(Asset asset, std::size_t count = 400) {
+  Fitted out;
+  out.asset = std::move(asset);
+  auto surface = Surface::build(out.asset);
+  if (!surface) {
+    ADD_FAILURE() << surface.error().message;
+    return out;
+  }
+  out.surface = std::make_shared<const Surface>(std::move(*surface));
+  out.kernels = randomKernels(*out.surface, count);
+  return out;
+}
+
+std::vector<std::uint8_t> encoded(const Fitted& f) {
+  auto glb = encodeProduct(f.asset, *f.surface, f.kernels, f.options, kInfo);
+  EXPECT_TRUE(glb) << glb.error().message;
+  return glb ? std::move(*glb) : std::vector<std::uint8_t>();
+}
+
+Result<Product> decoded(const std::vector<std::uint8_t>& glb) {
+  auto asset = readGltfBytes(glb, "product.glb");
+  if (!asset) return asset.error();
+  return decodeProduct(std::move(*asset));
+}
+
+/// 78 dB were measured for fits of 5,000 kernels; random kernels at the ends of all ranges are worse off.
+constexpr double kSameColors = 60;  // dB
+
+/// PSNR between the fitted set and the product at random points, both asked at the same places in space.
+double agreement(const Fitted& f, const Product& product) {
+  const std::vector<SurfacePoint> points = sampleSurface(*f.surface, 4000, 9);
+  const SourceTriangles from(f.asset, *f.surface), to(product.asset, *product.surface);
+  std::vector<SurfacePoint> there;
+  for (const SurfacePoint& p : points) {
+    const TrianglePoint t = from.toTriangle(p);
+    EXPECT_NE(to.faceOf(t.triangle), kNone);
+    there.push_back(to.toSurface(t));
+    const Vec3 a = f.surface->assetFromSurface()(f.surface->position(p));
+    const Vec3 b = product.surface->assetFromSurface()(product.surface->position(there.back()));
+    // float32 positions: 6e-8 of the coordinates, here of size up to 4.
+    EXPECT_LT((a - b).norm(), 1e-6 / f.surface->surfaceFromAsset().scale);
+  }
+  std::vector<Vec3f> expected(points.size()), colors(points.size());
+  KernelTexture(f.surface, f.kernels, f.options).colors(points, expected);
+  KernelTexture(product.surface, product.kernels, product.options).colors(there, colors);
+  double error = 0;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    error += static_cast<double>((colors[i] - expected[i]).squaredNorm()) / 3;
+  return -10 * std::log10(error / static_cast<double>(points.size()) + 1e-12);
+}
+
+void expectRoundTrip(const Fitted& f) {
+  const std::vector<std::uint8_t> glb = encoded(f);
+  auto product = decoded(glb);
+  ASSERT_TRUE(product) << product.error().message;
+  EXPECT_EQ(product->kernels.size(), f.kernels.size());
+  EXPECT_EQ(product->kernels.mean_color, f.kernels.mean_color);
+  EXPECT_EQ(product->model_bytes, 20 * f.kernels.size());
+  EXPECT_EQ(product->info.generator, kInfo.generator);
+  EXPECT_EQ(product->info.seed, kInfo.seed);
+  EXPECT_EQ(product->surface->faceCount(), f.surface->faceCount());
+  EXPECT_GT(agreement(f, *product), kSameColors);
+  const auto again =
+      encodeProduct(product->asset, *product->surface, product->kernels, product->options, product->info);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, glb) << "reading and writing again changes nothing";
+}
+
+TEST(Product, RoundTripOfAPlainMesh) {
+  expectRoundTrip(fitted(assetOf(bumpySphere(3, 0.2, 1))));
+}
+
+TEST(Product, RoundTripOfManyMaterials) {
+  expectRoundTrip(fitted(manyMaterials()));
+}
+
+TEST(Product, RoundTripOfMirroredInstances) {
+  expectRoundTrip(fitted(mirroredInstances()));
+}
+
+TEST(Product, RoundTripOfADamagedMesh) {
+  // Turned, doubled and degenerate faces: the surface swaps corners and drops triangles.
+  for (const std::uint64_t seed : {1, 2, 3}) {
+    const Fitted f = fitted(assetOf(damagedSphere(seed, 2)));
+    EXPECT_GT(f.surface->report().flipped_faces + f.surface->report().duplicate_faces, 0u);
+    const auto product = decoded(encoded(f));
+    ASSERT_TRUE(product) << product.error().message;
+    EXPECT_EQ(product->kernels.size(), f.kernels.size());
+  }
+  Soup turned = bumpySphere(2, 0.2, 4);
+  for (std::size_t i = 0; i < turned.faces.size(); i += 5)
+    std::swap(turned.faces[i][0], turned.faces[i][1]);
+  expectRoundTrip(fitted(assetOf(turned)));
+}
+
+TEST(Product, RoundTripOfFiles) {
+  TemporaryFolder folder;
+  // A pyramid over a square, as quads and triangles in OBJ and with vertex colours in PLY.
+  folder.write("a.mtl", "newmtl a\nKd 1 0 0\nnewmtl b\nKd 0 0 1\n");
+  const std::string obj =
+      folder.write("a.obj",
+                   "mtllib a.mtl\nv 0.1 0 0\nv 1 0.3 0\nv 1 1 0\nv 0 1 0.12345678901\n"
+                   "v .5 .5 1\nusemtl a\nf 4 3 2 1\nf 1 2 5\nf 2 3 5\nusemtl b\nf 3 4 5\nf 4 1 5\n");
+  const std::string ply = folder.write(
+      "a.ply",
+      "ply\nformat ascii 1.0\nelement vertex 5\nproperty float x\nproperty float y\nproperty float z\n"
+      "property uchar red\nproperty uchar green\nproperty uchar blue\nproperty uchar alpha\n"
+      "element face 5\nproperty list uchar int vertex_indices\nend_header\n"
+      "0 0 0 255 0 0 255\n1 0 0 0 255 0 255\n1 1 0 0 0 255 255\n0 1 0 9 9 9 255\n.5 .5 1 99 99 99 128\n"
+      "4 3 2 1 0\n3 0 1 4\n3 1 2 4\n3 2 3 4\n3 3 0 4\n");
+  for (const std::string& path : {obj, ply}) {
+    auto asset = loadAsset(path);
+    ASSERT_TRUE(asset) << asset.error().message;
+    expectRoundTrip(fitted(std::move(*asset), 60));
+  }
+}
+
+TEST(Product, FarFromTheOriginKernelsStayInPlace) {
+  Soup soup = bumpySphere(3, 0.2, 1);
+  for (Vec3& p : soup.positions)
+    p += Vec3(4.5e6, 5.4e6, 300);
+  const Fitted f = fitted(assetOf(soup));
+  const auto product = decoded(encoded(f));
+  ASSERT_TRUE(product) << product.error().message;
+  EXPECT_GT(agreement(f, *product), kSameColors);
+}
+
+TEST(Product, OptionsDecideColoursAndComeBack) {
+  Fitted f = fitted(assetOf(bumpySphere(2, 0.2, 1)));
+  f.options.local.window_sigma = 0;
+  f.options.local.diffusion_time = 0.02;
+  f.options.local.isotropic = true;
+  f.options.local.rule = local::CandidateRule::kPerFace;
+  expectRoundTrip(f);
+}
+
+TEST(Product, TheFileHoldsTheGeometryAsItCame) {
+  const Fitted f = fitted(manyMaterials());
+  const auto product = decoded(encoded(f));
+  ASSERT_TRUE(product) << product.error().message;
+  const Asset& out = product->asset;
+  ASSERT_EQ(out.meshes.size(), f.asset.meshes.size());
+  ASSERT_EQ(out.instances.size(), f.asset.instances.size());
+  for (std::size_t m = 0; m < out.meshes.size(); ++m) {
+    EXPECT_EQ(out.meshes[m].name, f.asset.meshes[m].name);
+    EXPECT_EQ(out.instances[m].name, f.asset.instances[m].name);
+    EXPECT_EQ(out.instances[m].asset_from_mesh.matrix(), f.asset.instances[m].asset_from_mesh.matrix());
+    for (std::size_t p = 0; p < out.meshes[m].primitives.size(); ++p) {
+      const Primitive &a = out.meshes[m].primitives[p], &b = f.asset.meshes[m].primitives[p];
+      EXPECT_EQ(a.triangles, b.triangles);
+      EXPECT_EQ(a.uv_sets, b.uv_sets);
+      ASSERT_EQ(a.positions.size(), b.positions.size());
+      for (std::size_t v = 0; v < a.positions.size(); ++v)
+        EXPECT_EQ(a.positions[v], b.positions[v].cast<float>().cast<double>());
+    }
+  }
+}
+
+TEST(Product, MaterialsLoseTheirColourAndKeepTheRest) {
+  const Fitted f = fitted(manyMaterials());
+  const auto product = decoded(encoded(f));
+  ASSERT_TRUE(product) << product.error().message;
+  const std::vector<Material>& materials = product->asset.materials;
+  ASSERT_EQ(materials.size(), 3u);
+  EXPECT_EQ(materials[0].name, "textured");
+  EXPECT_TRUE(materials[0].double_sided);
+  EXPECT_EQ(materials[0].base_color.texture, -1) << "kernels take the texture's place";
+  EXPECT_EQ(materials[1].base_color_factor, Vec4f(1, 1, 1, 0.5f)) << "colour is neutral, alpha stays";
+  EXPECT_EQ(materials[1].alpha_mode, AlphaMode::kBlend);
+  EXPECT_EQ(materials[2].alpha_mode, AlphaMode::kMask);
+  EXPECT_EQ(materials[2].alpha_cutoff, 0.4f);
+  ASSERT_EQ(materials[2].base_color.texture, 0) << "the cut-out keeps its holes";
+  ASSERT_EQ(product->asset.images.size(), 1u);
+  const Image &white = product->asset.images[0], &original = f.asset.images[1];
+  for (std::size_t i = 0; i < white.rgba.size(); ++i)
+    EXPECT_EQ(white.rgba[i], i % 4 == 3 ? original.rgba[i] : 255);
+  for (const Vec4f& color : product->asset.meshes[0].primitives[2].colors)
+    EXPECT_EQ(color[3], 0.75f) << "alpha of vertex colours stays";
+}
+
+/// Kernels so small that the surface has its mean colour everywhere.
+KernelSet plainKernels(const Surface& surface, const Vec3f& mean) {
+  KernelSet kernels = randomKernels(surface, 1);
+  kernels.thresholds[0] = KernelRanges::kMaxThreshold;
+  kernels.sharpnesses[0] = KernelRanges::kMaxSharpness;
+  kernels.mean_color = mean;
+  return kernels;
+}
+
+TEST(Product, FallbackColoursAreTheTexturesInLinearLight) {
+  Fitted f = fitted(assetOf(cube(4)));
+  f.kernels = plainKernels(*f.surface, {0.25f, 0.5f, 1.0f});
+  auto product = decoded(encoded(f));
+  ASSERT_TRUE(product) << product.error().message;
+  for (const Vec4f& color : product->asset.meshes[0].primitives[0].colors) {
+    EXPECT_NEAR(color[0], linearFromSrgb(0.25f), 1e-6);
+    EXPECT_NEAR(color[1], linearFromSrgb(0.5f), 1e-6);
+    EXPECT_NEAR(color[2], 1, 1e-6);
+    EXPECT_EQ(color[3], 1);
+  }
+
+  // One large kernel: vertices at its centre have its colour, those on the other side the mean.
+  f = fitted(assetOf(icosphere(4)), 1);
+  f.kernels.mean_color = {0.5f, 0.5f, 0.5f};
+  f.kernels.colors[0] = {0.5f, -0.5f, 0.0f};
+  f.kernels.anisotropies[0] = 1;
+  f.kernels.thresholds[0] = 0.3f;
+  f.kernels.sharpnesses[0] = 200;
+  product = decoded(encoded(f));
+  ASSERT_TRUE(product) << product.error().message;
+  const Vec3 center = f.surface->position(f.kernels.positions[0]).normalized();
+  const Primitive& primitive = product->asset.meshes[0].primitives[0];
+  std::size_t near = 0;
+  for (std::size_t v = 0; v < primitive.positions.size(); ++v) {
+    const double distance = (primitive.positions[v].normalized() - center).norm();
+    if (distance < 0.05) {
+      ++near;
+      EXPECT_NEAR(primitive.colors[v][0], 1, 0.02);
+      EXPECT_NEAR(primitive.colors[v][1], 0, 0.02);
+    }
+    if (distance > 0.4) {
+      EXPECT_NEAR(primitive.colors[v][0], linearFromSrgb(0.5f), 1e-5);
+    }
+  }
+  EXPECT_GT(near, 0u);
+}
+
+TEST(Product, SeamsOfTheFallbackAreInvisible) {
+  // A cube's sides share positions but no vertices.
+  const Fitted f = fitted(assetOf(cube(4)));
+  const auto product = decoded(encoded(f));
+  ASSERT_TRUE(product) << product.error().message;
+  const Primitive& primitive = product->asset.meshes[0].primitives[0];
+  std::size_t pairs = 0;
+  for (std::size_t a = 0; a < primitive.positions.size(); ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      if (primitive.positions[a] != primitive.positions[b]) continue;
+      ++pairs;
+      EXPECT_LT((primitive.colors[a] - primitive.colors[b]).norm(), 1e-6f);
+    }
+  }
+  EXPECT_GT(pairs, 20u);
+}
+
+TEST(Product, DoubledFacesLookLikeTheOnesTheyRepeat) {
+  Soup sheet = flatGrid(3, 3);
+  const std::size_t front = sheet.positions.size();
+  const auto copy = sheet.positions;
+  sheet.positions.insert(sheet.positions.end(), copy.begin(), copy.end());
+  const auto faces = sheet.faces;
+  for (const auto& [a, b, c] : faces) {
+    const auto shift = static_cast<std::uint32_t>(front);
+    sheet.faces.push_back({a + shift, b + shift, c + shift});
+  }
+  const Fitted f = fitted(assetOf(sheet), 50);
+  EXPECT_EQ(f.surface->report().duplicate_faces, faces.size());
+  const auto product = decoded(encoded(f));
+  ASSERT_TRUE(product) << product.error().message;
+  const auto& colors = product->asset.meshes[0].primitives[0].colors;
+  for (std::size_t v = 0; v < front; ++v)
+    EXPECT_EQ(colors[v], colors[v + front]);
+}
+
+TEST(Product, AnglesAreMeasuredFromTheFirstEdgeTowardsTheThirdCorner) {
+  // A triangle in the plane: the axis of the kernel is along the edge from corner 1 to corner 2, at 135
+  // degrees.
+  Soup soup{"triangle", {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}, {{0, 1, 2}}};
+  for (const bool mirrored : {false, true}) {
+    Asset asset = assetOf(soup);
+    if (mirrored) asset.instances[0].asset_from_mesh.scale(Vec3(-1, 1, 1));
+    const auto surface = Surface::build(asset);
+    ASSERT_TRUE(surface);
+    const SourceTriangles triangles(asset, *surface);
+    const Vec3 edge = mirrored ? Vec3(1, 1, 0) : Vec3(-1, 1, 0);
+    const Vec2 axis = surface->frames()[0].directionToFace(edge);
+    const double angle = std::atan2(axis.y(), axis.x());
+    EXPECT_NEAR(triangles.axisInTriangle(0, angle), 0.75 * std::numbers::pi, 1e-12);
+    const double back = triangles.axisInFace(0, 0.75 * std::numbers::pi);
+    EXPECT_NEAR(std::abs(std::sin(back - angle)), 0, 1e-12);
+  }
+}
+
+TEST(Product, TrianglesAreNumberedOverInstancesPrimitivesAndTriangles) {
+  const Fitted f = fitted(manyMaterials());
+  const SourceTriangles triangles(f.asset, *f.surface);
+  EXPECT_EQ(triangles.size(), 48u + 80u);
+  EXPECT_EQ(triangles.size(), countTriangles(f.asset));
+  std::set<std::uint32_t> faces;
+  for (std::uint32_t t = 0; t < triangles.size(); ++t) {
+    const std::uint32_t face = triangles.faceOf(t);
+    ASSERT_NE(face, kNone);
+    faces.insert(face);
+    const TrianglePoint point{t, {0.5, 0.3, 0.2}};
+    const SurfacePoint p = triangles.toSurface(point);
+    EXPECT_LT((f.surface->assetFromSurface()(f.surface->position(p)) - triangles.assetPosition(point)).norm(),
+              1e-12);
+    EXPECT_EQ(triangles.toTriangle(p).barycentric, point.barycentric);
+  }
+  EXPECT_EQ(faces.size(), triangles.size());
+}
+
+TEST(Product, SameBytesOnAnyNumberOfThreads) {
+  const Fitted f = fitted(mirroredInstances());
+  setThreadCount(1);
+  const auto one = encoded(f);
+  setThreadCount(3);
+  const auto three = encoded(f);
+  setThreadCount(0);
+  EXPECT_EQ(one, three);
+}
+
+TEST(Product, WhatCannotBeStoredIsRefused) {
+  Fitted f = fitted(assetOf(cube(1)), 3);
+  const auto refused = [&] { return !encodeProduct(f.asset, *f.surface, f.kernels, f.options, kInfo); };
+  EXPECT_FALSE(refused());
+  f.kernels.colors[1][0] = std::nanf("");
+  EXPECT_TRUE(refused());
+  f = fitted(assetOf(cube(1)), 3);
+  f.kernels.positions[0].face = 10000;
+  EXPECT_TRUE(refused());
+  f.kernels.resize(0);
+  EXPECT_TRUE(refused());
+}
+
+// The strict reader.
+
+/// Changes the first `from` in the file's JSON to `to`, of the same length.
+std::string errorAfter(std::vector<std::uint8_t> glb, std::string_view from, std::string_view to) {
+  EXPECT_EQ(from.size(), to.size());
+  const auto at = std::search(glb.begin(), glb.end(), from.begin(), from.end());
+  EXPECT_NE(at, glb.end()) << from;
+  if (at == glb.end()) return "";
+  std::copy(to.begin(), to.end(), at);
+  const auto product = decoded(glb);
+  if (product) return "";
+  EXPECT_EQ(product.error().kind, ErrorKind::kInput) << product.error().message;
+  EXPECT_EQ(product.error().message.find('\n'), std::string::npos);
+  EXPECT_TRUE(product.error().message.starts_with("product.glb: ")) << product.error().message;
+  return product.error().message;
+}
+
+TEST(ProductReader, SaysWhatIsWrong) {
+  const Fitted f = fitted(assetOf(cube(1)), 3);
+  const std::vector<std::uint8_t> glb = encoded(f);
+  const auto contains = [&](std::string_view from, std::string_view to, std::string_view expected) {
+    const std::string message = errorAfter(glb, from, to);
+    EXPECT_NE(message.find(expected), std::string::npos) << from << " -> " << to << ": " << message;
+  };
+  contains("\"version\":\"1.0\"", "\"version\":\"2.0\"", "version 2.0 is not supported");
+  contains("\"triangles\":12", "\"triangles\":13", "geometry was changed");
+  contains("\"count\":3,\"aniso", "\"count\":2,\"aniso", "2 kernels need 40 bytes, the buffer view has 60");
+  contains("\"bufferView\":5,\"count\":3", "\"bufferView\":9,\"count\":3", "bufferView 9 does not exist");
+  contains("\"bufferView\":5,\"count\":3", "\"bufferView\":4,\"count\":3", "the buffer view has");
+  contains("\"extensionsUsed\"", "\"extensionsUnus\"", "not listed in extensionsUsed");
+  contains("\"isotropic\"", "\"euclidean\"", "twice");
+  contains("\"meanColor\"", "\"manColour\"", "has no meanColor");
+}
+
+TEST(ProductReader, RefusesKernelsWithoutAPlace) {
+  Soup soup = cube(1);
+  soup.faces.push_back(soup.faces[0]);  // triangle 12 repeats triangle 0
+  Fitted f = fitted(assetOf(soup), 3);
+  const std::vector<std::uint8_t> glb = encoded(f);
+  const std::size_t codes = glb.size() - 60;  // the kernels are the last buffer view
+  for (const auto& [triangle, expected] :
+       {std::pair{12u, "repeats another"}, {13u, "does not exist"}, {0xFFFFFFFFu, "does not exist"}}) {
+    std::vector<std::uint8_t> bad = glb;
+    std::memcpy(bad.data() + codes + 20, &triangle, 4);
+    const auto product = decoded(bad);
+    ASSERT_FALSE(product);
+    EXPECT_NE(product.error().message.find(expected), std::string::npos) << product.error().message;
+    EXPECT_NE(product.error().message.find("kernel 1"), std::string::npos) << product.error().message;
+  }
+}
+
+TEST(ProductReader, AnOrdinaryFileIsNoProduct) {
+  const Asset asset = assetOf(cube(1));
+  EXPECT_FALSE(isProduct(asset));
+  const auto glb = encodeGlb(asset);
+  ASSERT_TRUE(glb);
+  const auto product = decoded(*glb);
+  ASSERT_FALSE(product);
+  EXPECT_EQ(product.error().kind, ErrorKind::kInput);
+  EXPECT_NE(product.error().message.find("heatskin fit"), std::string::npos);
+  EXPECT_FALSE(loadProduct("/nonexistent.glb"));
+}
+
+TEST(ProductReader, AProductOpensAsAnOrdinaryAsset) {
+  TemporaryFolder folder;
+  const auto glb = encoded(fitted(mirroredInstances()));
+  const std::string path = folder.write("a.glb", {reinterpret_cast<const char*>(glb.data()), glb.size()});
+  const auto asset = loadAsset(path);
+  ASSERT_TRUE(asset) << asset.error().message;
+  EXPECT_TRUE(isProduct(*asset));
+  EXPECT_TRUE(asset->notices.empty());
+  const auto product = loadProduct(path);
+  ASSERT_TRUE(product) << product.error().message;
+  EXPECT_EQ(product->kernels.size(), 400u);
+}
+
+TEST(Product, RoundTripOfSharedAssets) {
+  HEATSKIN_REQUIRE_ASSETS();
+  for (const char* name : {"spot/spot_triangulated.obj", "fox.glb"}) {
+    auto asset = loadAsset(assetsFolder() / name);
+    ASSERT_TRUE(asset) << asset.error().message;
+    expectRoundTrip(fitted(std::move(*asset), 2000));
+  }
+}
+
+}  // namespace
+}  // namespace heatskin
