@@ -181,15 +181,21 @@ void Console::begin(std::string_view phase, std::size_t total) {
   phase_ = oneLine(phase);
   detail_.clear();
   total_ = total;
-  done_ = 0;
+  done_ = first_done_ = 0;
   in_phase_ = true;
-  phase_start_ = last_draw_ = Clock::now();
+  updated_ = false;
+  phase_start_ = first_time_ = last_draw_ = Clock::now();
   if (stderr_terminal_) drawProgress(false);
 }
 
 void Console::update(std::size_t done, std::string_view detail) {
   if (!in_phase_ || quiet_) return;
   done_ = done;
+  if (!updated_ && done > 1) {
+    first_done_ = done;
+    first_time_ = Clock::now();
+  }
+  updated_ = true;
   detail_ = oneLine(detail);
   const double since = std::chrono::duration<double>(Clock::now() - last_draw_).count();
   const bool last = total_ > 0 && done_ >= total_;  // end() is about to say so
@@ -218,8 +224,9 @@ void Console::drawProgress(bool final) {
   } else if (total_ > 0) {
     const double fraction = std::min(1.0, static_cast<double>(done_) / static_cast<double>(total_));
     numbers = fmt::format("{:3.0f}%  {}/{}", 100 * fraction, done_, total_);
-    if (done_ > 0 && elapsed > 0) {
-      const double rate = static_cast<double>(done_) / elapsed;
+    const double working = std::chrono::duration<double>(last_draw_ - first_time_).count();
+    if (done_ > first_done_ && working > 0) {
+      const double rate = static_cast<double>(done_ - first_done_) / working;
       numbers += fmt::format("  {:.3g}/s", rate);
       if (done_ < total_) {
         numbers += fmt::format("  ETA {}", humanSeconds(static_cast<double>(total_ - done_) / rate));

@@ -79,9 +79,12 @@ class Console : public Progress {
   std::string detail_;
   std::size_t total_ = 0;
   std::size_t done_ = 0;
+  std::size_t first_done_ = 0;  // at first_time_: work that was done before does not count for the rate
   bool in_phase_ = false;
+  bool updated_ = false;  // in this phase
   bool bar_visible_ = false;
   Clock::time_point phase_start_;
+  Clock::time_point first_time_;
   Clock::time_point last_draw_;
 };
 

@@ -11,7 +11,8 @@
 namespace heatskin::cli {
 namespace {
 
-std::atomic<bool> g_interrupted = false;
+std::atomic<int> g_signal = 0;  // the first one
+std::atomic<int> g_graceful = 0;
 
 std::mutex& writingMutex() {
   // Never destroyed: the listening thread may need it until the process is gone.
@@ -26,9 +27,11 @@ bool isIgnored(int number) {
 
 [[noreturn]] void listen(sigset_t signals) {
   int number = 0;
-  while (::sigwait(&signals, &number) != 0) {
+  while (true) {
+    if (::sigwait(&signals, &number) != 0) continue;
+    const bool first = g_signal.exchange(number) == 0;
+    if (!first || g_graceful == 0) break;
   }
-  g_interrupted = true;
   // Whoever holds the lock is about to finish a file; afterwards nothing half done exists.
   const std::unique_lock lock(writingMutex());
   constexpr std::string_view kOnTerminal = "\r\033[Kheatskin: error: interrupted\n";
@@ -58,7 +61,20 @@ void handleSignals() {
 }
 
 bool interrupted() {
-  return g_interrupted;
+  return g_signal != 0;
+}
+
+int interruptExitCode() {
+  const int number = g_signal;
+  return number == 0 ? 0 : 128 + number;
+}
+
+GracefulInterrupt::GracefulInterrupt() {
+  ++g_graceful;
+}
+
+GracefulInterrupt::~GracefulInterrupt() {
+  --g_graceful;
 }
 
 NoInterrupt::NoInterrupt() : lock_(writingMutex()) {}

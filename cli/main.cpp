@@ -2,6 +2,7 @@
 // exit code and at most one line of error.
 
 #include <algorithm>
+#include <cctype>
 #include <exception>
 #include <new>
 #include <string>
@@ -30,9 +31,11 @@ struct VerbEntry {
 };
 
 constexpr VerbEntry kVerbs[] = {
+    {"fit", "Fit kernels to an asset and write them as a GLB", makeFit},
     {"inspect", "Say what is in a file and what is wrong with its mesh", makeInspect},
+    {"eval", "Measure how close a fitted texture comes to its asset", makeEval},
     {"query", "Colours of a fitted texture at given points", makeQuery},
-    {"render", "Draw a file: views, turntable, contact sheet, UV atlas", makeRender},
+    {"render", "Draw a file: views, turntable, contact sheet, error and coverage maps, UV atlas", makeRender},
     {"compare", "Measure how two pictures differ: PSNR, SSIM, MS-SSIM, FLIP, LPIPS", makeCompare},
     {"demo-asset", "Write the built-in pumpkin as a GLB", makeDemoAsset},
     {"demo", "Generate the pumpkin, draw it and write a report; needs no file", makeDemo},
@@ -149,18 +152,37 @@ void addCommonOptions(CLI::App& app, CommonOptions& common) {
       ->group(title);
 }
 
+/// `text` as one word of a shell.
+std::string shellWord(const std::string& text) {
+  const bool plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_./=:,@%+-").find(c) != std::string_view::npos;
+  });
+  if (plain) return text;
+  std::string quoted = "'";
+  for (const char c : text)
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 Result<void> runVerb(const VerbEntry& entry, std::vector<std::string> arguments, Console& console) {
   CLI::App app(entry.description, fmt::format("heatskin {}", entry.name));
   app.formatter(std::make_shared<HelpFormatter>());
   CommonOptions common;
   const auto verb = entry.make();
+  common.seed = verb->defaultSeed();
   verb->describe(app);
   addCommonOptions(app, common);
+  std::string command = fmt::format("heatskin {}", entry.name);
+  for (const std::string& argument : arguments)
+    command += " " + shellWord(argument);
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last first
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
     return console.writeStdout(app.help() + "\n");
+  } catch (const CLI::CallForVersion& text) {  // an option that shows something instead of working
+    return console.writeStdout(text.what());
   } catch (const CLI::ParseError& problem) {
     return usageError(fmt::format("{}; 'heatskin {} --help' explains", problem.what(), entry.name));
   }
@@ -171,7 +193,7 @@ Result<void> runVerb(const VerbEntry& entry, std::vector<std::string> arguments,
     if (auto writable = checkOutputFile(common.json); !writable) return writable.error();
   }
   setThreadCount(common.threads);
-  Session session{console, common};
+  Session session{console, common, std::move(command)};
   auto outcome = verb->run(session);
   if (!outcome) return outcome;
   return console.flush();
@@ -228,7 +250,7 @@ int guardedMain(int argc, char** argv) {
     error = failure(fmt::format("internal error, please report it: {}", problem.what()));
   }
   console.error(error.message);
-  return static_cast<int>(error.kind);
+  return interrupted() ? interruptExitCode() : static_cast<int>(error.kind);
 }
 
 }  // namespace

@@ -30,11 +30,15 @@ struct CommonOptions {
 struct Session {
   Console& console;
   CommonOptions common;
+  std::string command;  ///< as the user typed it, for a shell: "heatskin fit 'my file.glb' -o out.glb"
 };
 
 class Verb {
  public:
   virtual ~Verb() = default;
+
+  /// What --seed is unless given.
+  virtual std::uint64_t defaultSeed() const { return CommonOptions().seed; }
 
   /// Adds the verb's own options and an example to `app`, whose name and description are set.
   virtual void describe(CLI::App& app) = 0;
@@ -43,7 +47,9 @@ class Verb {
   virtual Result<void> run(Session& session) = 0;
 };
 
+std::unique_ptr<Verb> makeFit();
 std::unique_ptr<Verb> makeInspect();
+std::unique_ptr<Verb> makeEval();
 std::unique_ptr<Verb> makeQuery();
 std::unique_ptr<Verb> makeRender();
 std::unique_ptr<Verb> makeCompare();

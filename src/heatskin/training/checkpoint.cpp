@@ -33,13 +33,8 @@ template <class History, class Visitor>
 void visitHistory(History& history, Visitor&& visit) {
   visit("losses", history.losses);
   visit("step_seconds", history.step_seconds);
-  visit("sampling_s", history.profile.sampling);
-  visit("forward_s", history.profile.forward);
-  visit("backward_s", history.profile.backward);
-  visit("optimiser_s", history.profile.optimiser);
-  visit("rebuild_s", history.profile.rebuild);
-  visit("density_s", history.profile.density);
-  visit("optimise_s", history.optimise_seconds);
+  visitPhases(history.profile, visit);
+  visit("optimise_seconds", history.optimise_seconds);
 }
 
 /// Types whose memory is their value: numbers and arrays of them without padding.

@@ -22,6 +22,19 @@
 
 namespace heatskin {
 
+/// Calls visit(name, seconds) for every phase of a profile, in the order of a step. A new phase needs one
+/// line here.
+template <class Profile, class Visitor>
+void visitPhases(Profile& profile, Visitor&& visit) {
+  visit("sampling", profile.sampling);
+  if constexpr (requires { profile.candidates; }) visit("candidates", profile.candidates);
+  visit("forward", profile.forward);
+  visit("backward", profile.backward);
+  visit("optimiser", profile.optimiser);
+  visit("rebuild", profile.rebuild);
+  visit("density", profile.density);
+}
+
 /// What a fit remembers of its past besides the trainer's state; for reports, without influence on the fit.
 struct FitHistory {
   std::vector<float> losses;        // [steps done]

@@ -20,13 +20,11 @@ namespace {
 /// Of the loss that people see: about the last 30 batches.
 constexpr double kLossKeep = 0.97;
 
-TrainProfile operator+(TrainProfile a, const TrainProfile& b) {
-  a.sampling += b.sampling;
-  a.forward += b.forward;
-  a.backward += b.backward;
-  a.optimiser += b.optimiser;
-  a.rebuild += b.rebuild;
-  a.density += b.density;
+TrainProfile operator+(TrainProfile a, TrainProfile b) {
+  std::vector<double> seconds;
+  visitPhases(b, [&](const char*, double s) { seconds.push_back(s); });
+  std::size_t phase = 0;
+  visitPhases(a, [&](const char*, double& s) { s += seconds[phase++]; });
   return a;
 }
 
@@ -167,7 +165,7 @@ Result<FitResult> fit(const Surface& surface, const Appearance& appearance, cons
   if (!result.complete && saving) {
     if (auto saved = save(); !saved) return saved.error();
   }
-  progress.end();
+  if (result.complete) progress.end();
   result.history.profile = profile_before + trainer.profile();
   result.history.optimise_seconds = seconds_before + seconds;
   result.median_step_seconds = medianAfterWarmup(result.history.step_seconds);

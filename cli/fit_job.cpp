@@ -1,0 +1,275 @@
+#include "cli/fit_job.h"
+
+#include <algorithm>
+#include <cmath>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "heatskin/base/files.h"
+#include "heatskin/base/parallel.h"
+#include "heatskin/texture/product.h"
+#include "heatskin/version.h"
+
+#include "bench/harness.h"
+#include "cli/evaluation_page.h"
+#include "cli/interrupt.h"
+
+namespace heatskin::cli {
+namespace {
+
+/// The seed of `heatskin eval`, so that it shows the same figures for the same file.
+constexpr std::uint64_t kEvaluationSeed = CommonOptions().seed;
+
+/// Phases in wall-clock seconds. Forward and backward are measured inside threads: what the other phases
+/// leave of the optimisation is divided in their proportion.
+std::vector<std::pair<std::string, double>> wallProfile(const FitHistory& history) {
+  std::vector<std::pair<std::string, double>> phases;
+  double in_threads = 0, alone = 0;
+  const auto threaded = [](std::string_view name) {
+    return name == "candidates" || name == "forward" || name == "backward";
+  };
+  visitPhases(history.profile, [&](const char* name, double seconds) {
+    phases.emplace_back(name, seconds);
+    (threaded(name) ? in_threads : alone) += seconds;
+  });
+  const double rest = std::max(0.0, history.optimise_seconds - alone);
+  for (auto& [name, seconds] : phases) {
+    if (threaded(name)) seconds = in_threads > 0 ? seconds / in_threads * rest : 0;
+  }
+  return phases;
+}
+
+Error interruptedError(const Session& session, const FitJob& job, const FitResult& fit) {
+  const bool resumes = job.resume != Resume::kNo;
+  return failure(fmt::format("interrupted; {} of {} steps are saved in {}; go on with: {}{}",
+                             grouped(static_cast<std::size_t>(fit.steps_done)),
+                             grouped(static_cast<std::size_t>(job.config.train.steps)),
+                             displayPath(job.checkpoint), session.command, resumes ? "" : " --resume"));
+}
+
+/// Surface PSNR only, as evaluate() measures it.
+Result<double> surfacePsnr(const KernelTexture& texture, const Reference& reference) {
+  EvaluationOptions options;
+  options.seed = kEvaluationSeed;
+  options.seam_samples = 0;
+  options.atlas_size = options.view_size = options.query_runs = 0;
+  const auto evaluation = evaluate(texture, reference, options);
+  if (!evaluation) return evaluation.error();
+  return evaluation->surface_psnr;
+}
+
+Result<void> evaluateStored(Session& session, const Subject& subject, const FitJob& job,
+                            FitOutcome& outcome) {
+  const auto reference = Reference::match(outcome.stored->texture.surface(), subject.surface,
+                                          subject.appearance, displayPath(subject.asset.path));
+  if (!reference) return reference.error();
+  EvaluationOptions options;
+  options.seed = kEvaluationSeed;
+  auto evaluation = evaluate(outcome.stored->texture, *reference, options, session.console);
+  if (!evaluation) return evaluation.error();
+  outcome.evaluation = std::move(*evaluation);
+
+  // The kernels as they were before they were stored; the subject outlives this texture.
+  const std::shared_ptr<const Surface> surface(std::shared_ptr<void>(), &subject.surface);
+  const KernelTexture exact(surface, outcome.fit.kernels, job.config.evaluator);
+  const auto before = surfacePsnr(exact, Reference(subject.surface, subject.appearance));
+  if (!before) return before.error();
+  const double loss = *before - outcome.evaluation->surface_psnr;
+  outcome.quantisation_loss_db = std::isfinite(loss) ? loss : 0;
+  return {};
+}
+
+}  // namespace
+
+Result<FitOutcome> runFit(Session& session, const Subject& subject, const FitJob& job) {
+  Console& console = session.console;
+  FitOutcome outcome;
+  {
+    const GracefulInterrupt saves_first;
+    FitControl control;
+    control.checkpoint = job.checkpoint;
+    control.checkpoint_interval_s = job.checkpoint_interval_s;
+    control.resume = job.resume;
+    control.progress = &console;
+    control.write = [](const std::filesystem::path& path, std::span<const std::uint8_t> bytes) {
+      return saveBytes(path, bytes);
+    };
+    auto fitted = fit(subject.surface, subject.appearance, job.config, control);
+    if (!fitted) return fitted.error();
+    outcome.fit = std::move(*fitted);
+    for (const Notice& notice : outcome.fit.notices)
+      console.warning(notice.message);
+    if (!outcome.fit.complete) return interruptedError(session, job, outcome.fit);
+  }
+  outcome.init_seconds = subject.surface_seconds + outcome.fit.init_seconds;
+
+  const ProductInfo info{fmt::format("heatskin {}", kVersion), job.config.preset, job.config.train.seed,
+                         job.config.train.steps};
+  const auto bytes =
+      encodeProduct(subject.asset, subject.surface, outcome.fit.kernels, job.config.evaluator, info);
+  if (!bytes) return bytes.error();
+  outcome.file_bytes = bytes->size();
+  if (auto saved = saveText(job.resolved, configToml(job.config)); !saved) return saved.error();
+  if (auto saved = saveBytes(job.output, *bytes); !saved) return saved.error();
+  std::error_code ignored;
+  std::filesystem::remove(job.checkpoint, ignored);
+  if (interrupted()) {
+    return failure(fmt::format("interrupted after the last step; {} is complete, its evaluation was left out",
+                               displayPath(job.output)));
+  }
+
+  auto stored = loadFitted(session, job.output);
+  if (!stored) return stored.error();
+  outcome.stored = std::move(*stored);
+  if (job.evaluate) {
+    if (auto done = evaluateStored(session, subject, job, outcome); !done) return done.error();
+  }
+  return outcome;
+}
+
+Json fitJson(const Subject& subject, const FitJob& job, const FitOutcome& outcome) {
+  const SurfaceReport& mesh = subject.surface.report();
+  const FitResult& fit = outcome.fit;
+  Json json = {{"file", displayPath(subject.asset.path)}, {"output", displayPath(job.output)}};
+  if (outcome.evaluation) {
+    addEvaluation(json, *outcome.evaluation);
+    json["quantisation_loss_db"] = jsonNumber(outcome.quantisation_loss_db);
+  } else {
+    for (const char* key : {"surface_psnr", "view_psnr", "view_ssim", "atlas_psnr", "coverage_below_half",
+                            "seam_jump_p99", "seam_jump_max", "query_mpoints_s", "quantisation_loss_db"})
+      json[key] = nullptr;
+  }
+  json["kernels"] = fit.kernels.size();
+  json["init_s"] = jsonNumber(outcome.init_seconds);
+  json["preprocess_s"] = jsonNumber(fit.preprocess_seconds);
+  json["optimise_s"] = jsonNumber(fit.history.optimise_seconds);
+  json["median_step_ms"] = jsonNumber(1e3 * fit.median_step_seconds);
+  json["profile"] = {{"sampling", nullptr}, {"candidates", nullptr}, {"forward", nullptr},
+                     {"backward", nullptr}, {"optimiser", nullptr},  {"rebuild", nullptr},
+                     {"density", nullptr}};
+  for (const auto& [name, seconds] : wallProfile(fit.history))
+    json["profile"][name] = jsonNumber(seconds);
+  json["peak_rss_mb"] = jsonNumber(static_cast<double>(bench::peakResidentBytes()) * 1e-6);
+  json["model_bytes"] = outcome.stored->product.model_bytes;
+  json["file_bytes"] = outcome.file_bytes;
+  json["method"] = job.config.evaluator.method;
+  json["preset"] = job.config.preset;
+  json["steps"] = fit.steps_done;
+  json["resumed_at"] = fit.resumed_at;
+  json["seed"] = job.config.train.seed;
+  json["threads"] = threadCount();
+  json["vertices"] = mesh.vertices;
+  json["faces"] = mesh.faces;
+  json["warnings"] = messages(subject.notices, true);
+  json["version"] = kVersion;
+  // A curve for plots: means over equal parts of the run.
+  constexpr std::size_t kPoints = 100;
+  json["losses"] = Json::array();
+  const std::vector<float>& losses = fit.history.losses;
+  const std::size_t points = std::min(kPoints, losses.size());
+  for (std::size_t p = 0; p < points; ++p) {
+    const std::size_t begin = p * losses.size() / points, end = (p + 1) * losses.size() / points;
+    double sum = 0;
+    for (std::size_t i = begin; i < end; ++i)
+      sum += static_cast<double>(losses[i]);
+    json["losses"].push_back(jsonNumber(sum / static_cast<double>(end - begin)));
+  }
+  return json;
+}
+
+ReportPage::Rows fitRows(const FitJob& job, const FitOutcome& outcome) {
+  const FitResult& fit = outcome.fit;
+  ReportPage::Rows rows;
+  if (outcome.evaluation) rows = evaluationRows(*outcome.evaluation);
+  const std::size_t model = outcome.stored->product.model_bytes;
+  rows.emplace_back("kernels", fmt::format("{} in {}{}", grouped(fit.kernels.size()),
+                                           humanBytes(static_cast<double>(model)),
+                                           outcome.evaluation ? fmt::format(", storing them cost {:.3f} dB",
+                                                                            outcome.quantisation_loss_db)
+                                                              : std::string()));
+  rows.emplace_back(
+      "fit",
+      fmt::format("method {}, preset {}, {} steps, seed {}{}", job.config.evaluator.method, job.config.preset,
+                  grouped(static_cast<std::size_t>(fit.steps_done)), job.config.train.seed,
+                  fit.resumed_at > 0 ? fmt::format(", resumed at {}", fit.resumed_at) : std::string()));
+  rows.emplace_back(
+      "time",
+      fmt::format("{} to start, {} to optimise ({:.2f} ms per step, {})", humanSeconds(outcome.init_seconds),
+                  humanSeconds(fit.history.optimise_seconds), 1e3 * fit.median_step_seconds,
+                  counted(static_cast<std::size_t>(threadCount()), "thread", "threads")));
+  rows.emplace_back("memory",
+                    fmt::format("{} at most", humanBytes(static_cast<double>(bench::peakResidentBytes()))));
+  return rows;
+}
+
+ReportPage::Rows profileRows(const FitOutcome& outcome) {
+  ReportPage::Rows rows;
+  for (const auto& [name, seconds] : wallProfile(outcome.fit.history)) {
+    const double share = 100 * seconds / std::max(1e-9, outcome.fit.history.optimise_seconds);
+    rows.emplace_back(name, fmt::format("{} ({:.0f} %)", humanSeconds(seconds), share));
+  }
+  return rows;
+}
+
+std::string lossCurve(const FitHistory& history) {
+  constexpr double kWidth = 720, kHeight = 260, kLeft = 60, kRight = 15, kTop = 12, kBottom = 34;
+  constexpr std::size_t kPoints = 300;
+  // Geometric means over equal parts of the run: a batch's loss is noisy.
+  const std::vector<float>& losses = history.losses;
+  std::vector<double> levels;
+  const std::size_t points = std::min(kPoints, losses.size());
+  for (std::size_t p = 0; p < points; ++p) {
+    const std::size_t begin = p * losses.size() / points, end = (p + 1) * losses.size() / points;
+    double sum = 0;
+    for (std::size_t i = begin; i < end; ++i)
+      sum += std::log10(std::max(1e-12, static_cast<double>(losses[i])));
+    levels.push_back(sum / static_cast<double>(end - begin));
+  }
+  if (levels.empty()) levels.push_back(0);
+  const auto [low_it, high_it] = std::minmax_element(levels.begin(), levels.end());
+  const double low = *low_it - 0.05, high = std::max(*high_it + 0.05, low + 0.2);
+  const auto x = [&](double fraction) { return kLeft + fraction * (kWidth - kLeft - kRight); };
+  const auto y = [&](double level) {
+    return kTop + (high - level) / (high - low) * (kHeight - kTop - kBottom);
+  };
+
+  std::string svg = fmt::format(
+      R"(<svg viewBox="0 0 {} {}" role="img" aria-label="Loss over the steps" font-family="inherit" )"
+      R"(font-size="12" fill="currentColor">)",
+      kWidth, kHeight);
+  const auto text = [&](double at_x, double at_y, std::string_view anchor, std::string_view what) {
+    svg += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)", at_x, at_y, anchor, what);
+  };
+  // 1, 2 and 5 of each decade that is seen.
+  for (int decade = static_cast<int>(std::floor(low)); decade <= static_cast<int>(std::ceil(high));
+       ++decade) {
+    for (const int digit : {1, 2, 5}) {
+      const double level = decade + std::log10(digit);
+      if (level < low || level > high) continue;
+      svg += fmt::format(R"(<line x1="{0:.1f}" x2="{1:.1f}" y1="{2:.1f}" y2="{2:.1f}" stroke="currentColor" )"
+                         R"(stroke-opacity="0.15"/>)",
+                         kLeft, kWidth - kRight, y(level));
+      text(kLeft - 6, y(level) + 4, "end", fmt::format("{:g}", std::pow(10.0, level)));
+    }
+  }
+  for (int quarter = 0; quarter <= 4; ++quarter) {
+    const double fraction = quarter / 4.0;
+    text(x(fraction), kHeight - kBottom + 18,
+         quarter == 0   ? "start"
+         : quarter == 4 ? "end"
+                        : "middle",
+         grouped(static_cast<std::size_t>(std::lround(fraction * static_cast<double>(losses.size())))));
+  }
+  text(x(0.5), kHeight - 3, "middle", "step");
+  svg += R"(<polyline fill="none" stroke="currentColor" stroke-width="1.6" points=")";
+  for (std::size_t p = 0; p < levels.size(); ++p) {
+    const double fraction = (static_cast<double>(p) + 0.5) / static_cast<double>(levels.size());
+    svg += fmt::format("{:.1f},{:.1f} ", x(fraction), y(levels[p]));
+  }
+  return svg + R"("/></svg>)";
+}
+
+}  // namespace heatskin::cli

@@ -1,0 +1,269 @@
+// heatskin fit from outside: what it writes, what it refuses, and that neither kill nor Ctrl-C changes the
+// outcome.
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "support/run_process.h"
+#include "support/temporary_folder.h"
+
+namespace heatskin::testing {
+namespace {
+
+using nlohmann::json;
+
+// Vertex colours, no texture coordinates.
+constexpr const char* kTetrahedron =
+    "v 1 1 1 1 0 0\nv 1 -1 -1 0 1 0\nv -1 1 -1 0 0 1\nv -1 -1 1 1 1 0\n"
+    "f 1 2 3\nf 1 4 2\nf 1 3 4\nf 2 4 3\n";
+
+/// Enough steps to be interrupted, few enough to be quick. Density control comes less often than rebuilds, so
+/// that the state can be saved every ten steps.
+constexpr const char* kConfig =
+    "base = \"draft\"\n"
+    "steps = 300\n"
+    "batch = 256\n"
+    "[sampling]\npool = 5000\n"
+    "[start]\nkernels = 100\n"
+    "[density]\nmax_kernels = 300\ndensify_every = 0.1\n";
+
+class FitCli : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const auto grown =
+        runHeatskin({"demo-asset", "-o", asset(), "--resolution", "500", "--texture", "256", "-q"});
+    ASSERT_EQ(grown.exit_code, 0) << grown.err;
+    folder_.write("small.toml", kConfig);
+  }
+
+  std::string asset() const { return folder_ / "a pumpkin.glb"; }
+
+  std::vector<std::string> command(const std::string& output,
+                                   const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = {
+        "fit", asset(), "-o", folder_ / output, "--config", folder_ / "small.toml", "--no-eval"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+
+  void expectRefusal(const std::vector<std::string>& arguments, int code, const std::string& part) const {
+    const auto names = folder_.names();
+    const auto outcome = runHeatskin(arguments);
+    EXPECT_EQ(outcome.exit_code, code) << outcome.err;
+    EXPECT_EQ(outcome.err.rfind("heatskin: error: ", 0), 0u) << outcome.err;
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << "no '" << part << "' in " << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(folder_.names(), names);
+  }
+
+  /// Sends a signal to a fit while it works. A machine that is busy with other things may be late or early:
+  /// several moments are tried, as parts of the time that the whole fit took.
+  ProcessOutcome stop(const std::vector<std::string>& arguments, int number, double whole_seconds) const {
+    ProcessOutcome outcome;
+    for (const double moment : {0.5, 0.4, 0.6, 0.3, 0.7, 0.8}) {
+      ProcessOptions options;
+      options.signal_number = number;
+      options.signal_after_s = moment * whole_seconds;
+      outcome = runHeatskin(arguments, options);
+      if (outcome.err.find("go on with") != std::string::npos) break;
+    }
+    return outcome;
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(FitCli, WritesProductConfigurationAndAllFigures) {
+  const auto outcome = runHeatskin({"fit", asset(), "-o", folder_ / "out.glb", "--config",
+                                    folder_ / "small.toml", "--json", folder_ / "out.json", "--seed", "3"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(folder_.names(),
+            (std::set<std::string>{"a pumpkin.glb", "small.toml", "out.glb", "out.toml", "out.json"}));
+  const json result = json::parse(folder_.read("out.json"));
+  for (const char* key : {"surface_psnr",
+                          "view_psnr",
+                          "view_ssim",
+                          "atlas_psnr",
+                          "coverage_below_half",
+                          "seam_jump_p99",
+                          "seam_jump_max",
+                          "kernels",
+                          "init_s",
+                          "preprocess_s",
+                          "optimise_s",
+                          "median_step_ms",
+                          "peak_rss_mb",
+                          "query_mpoints_s",
+                          "model_bytes",
+                          "seed",
+                          "threads",
+                          "vertices",
+                          "faces",
+                          "steps",
+                          "quantisation_loss_db"})
+    EXPECT_TRUE(result.contains(key) && result[key].is_number()) << key;
+  EXPECT_EQ(result["method"], "local");
+  EXPECT_EQ(result["preset"], "small");
+  EXPECT_EQ(result["seed"], 3);
+  EXPECT_EQ(result["steps"], 300);
+  EXPECT_EQ(result["kernels"], 300);
+  EXPECT_LT(result["losses"].back().get<double>(), 0.8 * result["losses"].front().get<double>());
+  EXPECT_LT(std::abs(result["quantisation_loss_db"].get<double>()), 0.05);
+  double sum = 0;
+  for (const char* phase :
+       {"sampling", "candidates", "forward", "backward", "optimiser", "rebuild", "density"}) {
+    ASSERT_TRUE(result["profile"].contains(phase)) << phase;
+    if (result["profile"][phase].is_number()) sum += result["profile"][phase].get<double>();
+  }
+  EXPECT_NEAR(sum, result["optimise_s"].get<double>(), 1e-6);
+  EXPECT_NE(outcome.out.find(" dB on 200,000 points"), std::string::npos) << outcome.out;
+
+  // The configuration beside the product makes the same product again.
+  const auto again =
+      runHeatskin({"fit", asset(), "-o", folder_ / "b.glb", "--config", folder_ / "out.toml", "--no-eval"});
+  ASSERT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(folder_.read("b.toml"), folder_.read("out.toml"));
+  EXPECT_TRUE(folder_.read("b.glb") == folder_.read("out.glb"));
+}
+
+TEST_F(FitCli, FitsVertexColoursWithoutTextureCoordinates) {
+  const std::string mesh = folder_.write("mesh.obj", kTetrahedron);
+  const auto outcome =
+      runHeatskin({"fit", mesh, "-o", folder_ / "out.glb", "--config", folder_ / "small.toml", "--steps",
+                   "50", "--kernels", "60", "--set", "sampling.pool=2000", "--json", "-"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json result = json::parse(outcome.out);
+  EXPECT_TRUE(result["atlas_psnr"].is_null());
+  EXPECT_TRUE(result["surface_psnr"].is_number());
+  EXPECT_LE(result["kernels"].get<int>(), 60);
+  EXPECT_EQ(result["steps"], 50);
+}
+
+TEST_F(FitCli, SameBytesForAnyNumberOfThreadsAndOtherBytesForAnotherSeed) {
+  ASSERT_EQ(runHeatskin(command("one.glb", {"--threads", "1", "--steps", "60"})).exit_code, 0);
+  ASSERT_EQ(runHeatskin(command("two.glb", {"--threads", "2", "--steps", "60"})).exit_code, 0);
+  ASSERT_EQ(runHeatskin(command("seed.glb", {"--seed", "1", "--steps", "60"})).exit_code, 0);
+  EXPECT_TRUE(folder_.read("one.glb") == folder_.read("two.glb"));
+  EXPECT_FALSE(folder_.read("one.glb") == folder_.read("seed.glb"));
+}
+
+TEST_F(FitCli, KilledAtAnyMomentAndResumedItEndsWithTheSameBytes) {
+  const auto whole = runHeatskin(command("whole.glb", {"--steps", "1000"}));
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+  const std::vector<std::string> again = command(
+      "killed.glb",
+      {"--steps", "1000", "--resume=auto", "--checkpoint-every", "0", "--json", folder_ / "killed.json"});
+  int killed = 0;
+  for (const double moment : {0.06, 0.55, 0.4, 0.35}) {
+    ProcessOptions options;
+    options.signal_number = SIGKILL;
+    options.signal_after_s = moment * whole.seconds;
+    if (runHeatskin(again, options).signal_number == SIGKILL) ++killed;
+  }
+  EXPECT_GE(killed, 1) << "the first one comes before anything is done";
+  const auto last = runHeatskin(again);
+  ASSERT_EQ(last.exit_code, 0) << last.err;
+  EXPECT_TRUE(folder_.read("killed.glb") == folder_.read("whole.glb"));
+  EXPECT_EQ(folder_.read("killed.toml"), folder_.read("whole.toml"));
+  EXPECT_FALSE(folder_.names().contains("killed.glb.checkpoint"));
+}
+
+TEST_F(FitCli, CtrlCSavesAndSaysHowToGoOn) {
+  const auto whole = runHeatskin(command("whole.glb", {"--steps", "1000"}));
+  ASSERT_EQ(whole.exit_code, 0) << whole.err;
+
+  for (const int number : {SIGINT, SIGTERM}) {
+    const auto stopped = stop(command("my fit.glb", {"--steps", "1000", "--quiet"}), number, whole.seconds);
+    ASSERT_EQ(stopped.exit_code, 128 + number) << stopped.err;
+    EXPECT_EQ(std::count(stopped.err.begin(), stopped.err.end(), '\n'), 1) << stopped.err;
+    EXPECT_NE(stopped.err.find("heatskin: error: interrupted; "), std::string::npos) << stopped.err;
+    EXPECT_FALSE(folder_.names().contains("my fit.glb"));
+    ASSERT_TRUE(folder_.names().contains("my fit.glb.checkpoint"));
+
+    // Exactly what the message says, typed into a shell.
+    const std::string mark = "; go on with: heatskin ";
+    const std::size_t at = stopped.err.find(mark);
+    ASSERT_NE(at, std::string::npos) << stopped.err;
+    std::string typed = stopped.err.substr(at + mark.size());
+    typed.pop_back();
+    EXPECT_TRUE(typed.ends_with(" --resume")) << typed;
+    const auto resumed = runProcess({"/bin/sh", "-c", "'" + heatskinBinary() + "' " + typed});
+    ASSERT_EQ(resumed.exit_code, 0) << resumed.err;
+    EXPECT_TRUE(folder_.read("my fit.glb") == folder_.read("whole.glb"));
+    EXPECT_FALSE(folder_.names().contains("my fit.glb.checkpoint"));
+    std::filesystem::remove(folder_ / "my fit.glb");
+  }
+}
+
+TEST_F(FitCli, ACheckpointOfSomethingElseIsRefused) {
+  const auto whole = runHeatskin(command("whole.glb", {"--steps", "1000"}));
+  const auto stopped = stop(command("out.glb", {"--steps", "1000", "-q"}), SIGINT, whole.seconds);
+  ASSERT_EQ(stopped.exit_code, 130) << stopped.err;
+
+  expectRefusal(command("out.glb", {"--steps", "1001", "--resume", "-q"}), 3,
+                "was made with steps = 1000, now it is 1001");
+  const std::string mesh = folder_.write("mesh.obj", kTetrahedron);
+  auto other = command("out.glb", {"--steps", "1000", "--resume", "-q"});
+  other[1] = mesh;
+  expectRefusal(other, 3, "belongs to another asset");
+  std::string bytes = folder_.read("out.glb.checkpoint");
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  folder_.write("out.glb.checkpoint", bytes);
+  expectRefusal(command("out.glb", {"--steps", "1000", "--resume", "-q"}), 3, "checksum");
+  folder_.write("out.glb.checkpoint", "hello");
+  expectRefusal(command("out.glb", {"--steps", "1000", "--resume=auto", "-q"}), 3, "not a checkpoint");
+}
+
+TEST_F(FitCli, RefusesWhatCannotBe) {
+  expectRefusal({"fit", asset()}, 2, "--output");
+  expectRefusal({"fit", "-o", folder_ / "o.glb"}, 2, "ASSET");
+  expectRefusal(command("o.obj"), 2, ".glb");
+  expectRefusal(command("missing/o.glb"), 1, "does not exist");
+  expectRefusal({"fit", asset(), "-o", asset()}, 2, "is the input");
+  expectRefusal({"fit", asset(), "-o", "/dev/null"}, 2, "not a regular file");
+  expectRefusal({"fit", folder_ / "none.glb", "-o", folder_ / "o.glb"}, 3, "none.glb");
+  expectRefusal(command("o.glb", {"--method", "thermal"}), 2, "there is no method 'thermal'; there is local");
+  expectRefusal({"fit", asset(), "-o", folder_ / "o.glb", "--preset", "best"}, 2, "default, draft, paper");
+  expectRefusal(command("o.glb", {"--preset", "draft"}), 2, "--preset");
+  expectRefusal(command("o.glb", {"--set", "stepz=3"}), 2, "did you mean 'steps'?");
+  expectRefusal(command("o.glb", {"--set", "steps"}), 2, "key=value");
+  expectRefusal(command("o.glb", {"--steps", "0"}), 2, "steps: 0 is outside");
+  expectRefusal(command("o.glb", {"--steps", "many"}), 2, "--steps");
+  expectRefusal(command("o.glb", {"--kernels", "0"}), 2, "density.max_kernels: 0 is outside");
+  expectRefusal(command("o.glb", {"--seed", "18446744073709551615"}), 2, "seed");
+  expectRefusal(command("o.glb", {"--set", "start.kernels=301"}), 2, "above density.max_kernels (300)");
+  expectRefusal(command("o.glb", {"--resume"}), 3, "there is no checkpoint to go on from");
+  expectRefusal(command("o.glb", {"--resume=perhaps"}), 2, "--resume=auto");
+  expectRefusal(command("o.glb", {"--checkpoint", asset()}), 2, "cannot be the checkpoint");
+  expectRefusal(command("small.glb"), 2, "would be replaced");
+  folder_.write("bad.toml", "steps = 3\nrates.colour = 1\n");
+  expectRefusal({"fit", asset(), "-o", folder_ / "o.glb", "--config", folder_ / "bad.toml"}, 3,
+                "bad.toml:2: there is no option 'rates.colour'");
+}
+
+TEST_F(FitCli, DoesNotFitAProduct) {
+  ASSERT_EQ(runHeatskin(command("out.glb", {"--steps", "10"})).exit_code, 0);
+  auto again = command("again.glb", {"-q"});
+  again[1] = folder_ / "out.glb";
+  expectRefusal(again, 3, "is a fitted texture already");
+}
+
+TEST(FitOptions, AreListedWithoutAnAsset) {
+  const auto outcome = runHeatskin({"fit", "--list-options"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  for (const char* part : {"rates.anisotropy = ", "local.window_sigma = ", "sampling.rule = \"stratified\""})
+    EXPECT_NE(outcome.out.find(part), std::string::npos) << part;
+}
+
+}  // namespace
+}  // namespace heatskin::testing
