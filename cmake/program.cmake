@@ -9,7 +9,9 @@ if(cli_sources)
   # "cli/console.h" and "bench/harness.h" are found from the root of the project.
   target_include_directories(heatskin_cli PRIVATE ${PROJECT_SOURCE_DIR})
   target_include_directories(heatskin_cli SYSTEM PRIVATE ${NLOHMANN_JSON_INCLUDE} ${CLI11_INCLUDE})
-  target_link_libraries(heatskin_cli PRIVATE heatskin heatskin_flags fmt::fmt TBB::tbb)
+  # zlib for the exact distances of bench unfolding.
+  find_package(ZLIB REQUIRED)
+  target_link_libraries(heatskin_cli PRIVATE heatskin heatskin_flags fmt::fmt TBB::tbb ZLIB::ZLIB)
   set_target_properties(heatskin_cli PROPERTIES OUTPUT_NAME heatskin
                         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
                         INSTALL_RPATH "$<$<BOOL:${BUILD_SHARED_LIBS}>:$ORIGIN/../${CMAKE_INSTALL_LIBDIR}>")
