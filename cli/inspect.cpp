@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
+#include "heatskin/texture/product.h"
 
 #include "cli/subject.h"
 #include "cli/verb.h"
@@ -216,6 +217,26 @@ void showMesh(Console& console, const Subject& subject) {
     console.table({{"some points are transparent; alpha is reported, not composited"}});
 }
 
+void showKernels(Console& console, const Product& product) {
+  console.heading("Kernels");
+  const ProductInfo& info = product.info;
+  console.table({
+      {"number", grouped(product.kernels.size())},
+      {"method", std::string(product.options.method)},
+      {"size", humanBytes(static_cast<double>(product.model_bytes))},
+      {"made by", fmt::format("{}, preset {}, {}, seed {}", orUnnamed(info.generator), orUnnamed(info.preset),
+                              counted(static_cast<std::size_t>(info.steps), "step", "steps"), info.seed)},
+  });
+}
+
+/// The keys of `fit --json` and `eval --json`.
+Json kernelsJson(const Product& product) {
+  return {{"kernels", product.kernels.size()},  {"method", product.options.method},
+          {"model_bytes", product.model_bytes}, {"generator", product.info.generator},
+          {"preset", product.info.preset},      {"seed", product.info.seed},
+          {"steps", product.info.steps}};
+}
+
 Json problemsJson(const SurfaceReport& report) {
   return {{"degenerate_faces", report.degenerate_faces},
           {"duplicate_faces", report.duplicate_faces},
@@ -311,7 +332,8 @@ Json listsJson(const Asset& asset) {
 class Inspect : public Verb {
  public:
   void describe(CLI::App& app) override {
-    app.add_option("FILE", file_, "A .glb, .gltf, .obj or .ply file")->required();
+    app.add_option("FILE", file_, "A .glb, .gltf, .obj or .ply file, or a product of 'heatskin fit'")
+        ->required();
     app.footer("Example:\n  heatskin inspect spot.obj --json spot.json");
   }
 
@@ -328,6 +350,12 @@ class Inspect : public Verb {
     showMesh(session.console, *subject);
     Json json = assetJson(*subject, contents);
     json.update(listsJson(subject->asset));
+    if (isProduct(subject->asset)) {
+      const auto product = decodeProduct(subject->asset);
+      if (!product) return product.error();
+      showKernels(session.console, *product);
+      json.update(kernelsJson(*product));
+    }
     return saveJson(session.console, session.common.json, json);
   }
 

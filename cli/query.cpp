@@ -128,17 +128,18 @@ class Query : public Verb {
     app.add_option("FILE", file_, "A .glb file that 'heatskin fit' made")->required();
     app.add_option(
            "--points", points_,
-           "Where to look, one point a line: x,y,z (coordinates of the file; the nearest surface point "
-           "answers) or face,b0,b1,b2 (the face's number, counted from 0 over instances, primitives and "
-           "triangles, and barycentric coordinates for its corners, both as in the file); .csv, with or "
-           "without a line of names, or .npy")
+           "Where to look: x,y,z or face,b0,b1,b2 on every line (line of names allowed); .csv or .npy")
         ->required()
         ->type_name("FILE");
     app.add_option("-o,--output", output_, "Where r,g,b (sRGB, 0..1) go, .csv or .npy; stdout unless given")
         ->type_name("FILE");
     app.add_flag("--coverage", coverage_, "A fourth column: the weight sum; below 1 the mean colour shows");
     app.footer(
-        "Examples:\n  heatskin query spot.glb --points points.csv\n"
+        "x,y,z are in the coordinates of the file; the nearest surface point answers.\n"
+        "face counts the triangles of the file from 0, over instances, their primitives and triangles; "
+        "b0,b1,b2\n"
+        "are barycentric coordinates for its corners in the order of the file.\n\n"
+        "Example:\n  heatskin query spot.glb --points points.csv\n"
         "  heatskin query spot.glb --points points.npy -o colors.npy --coverage");
   }
 

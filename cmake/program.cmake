@@ -26,6 +26,7 @@ if(HEATSKIN_TESTS AND cli_sources)
     target_include_directories(test_cli SYSTEM PRIVATE ${NLOHMANN_JSON_INCLUDE})
     target_link_libraries(test_cli PRIVATE heatskin heatskin_flags fmt::fmt GTest::gtest_main)
     target_compile_definitions(test_cli PRIVATE HEATSKIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+                               HEATSKIN_BUILD_DIR="${PROJECT_BINARY_DIR}"
                                HEATSKIN_BINARY_DEFAULT="$<TARGET_FILE:heatskin_cli>")
     target_compile_options(test_cli PRIVATE ${HEATSKIN_TEST_OPTIMISATION})
     gtest_discover_tests(test_cli TEST_PREFIX "cli/" DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 900)

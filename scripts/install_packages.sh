@@ -1,10 +1,13 @@
 #!/bin/bash
 # install_packages.sh LIST: installs the Debian packages named in LIST that are missing. Asks nothing; does
-# nothing, quickly, when everything is there.
+# nothing, quickly, when everything is there. A line package=program is skipped where the program exists.
 set -euo pipefail
 
 list=$1
-mapfile -t wanted < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$list")
+wanted=()
+while IFS='=' read -r package program; do
+  if [ -z "$program" ] || ! command -v "$program" >/dev/null; then wanted+=("$package"); fi
+done < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$list")
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "install_packages: this is not Debian; going on in the hope that the equivalents of $list are installed" >&2

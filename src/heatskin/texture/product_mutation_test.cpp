@@ -1,0 +1,118 @@
+// Damaged products: whatever the damage, a value or an error, never a crash, and nothing that cannot be
+// computed with.
+
+#include <cmath>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "heatskin/io/gltf_reader.h"
+#include "heatskin/texture/kernel_texture.h"
+#include "heatskin/texture/product.h"
+#include "heatskin/texture/product_extension.h"
+
+#include "support/mutations.h"
+#include "support/products.h"
+
+namespace heatskin {
+namespace {
+
+using namespace heatskin::testing;
+
+/// What decodeProduct() promises, and colours that are colours.
+void expectUsable(const Product& product) {
+  const KernelSet& k = product.kernels;
+  ASSERT_GT(k.size(), 0u);
+  for (std::size_t i = 0; i < k.size(); ++i) {
+    ASSERT_LT(k.positions[i].face, product.surface->faceCount());
+    ASSERT_GE(k.positions[i].barycentric.minCoeff(), 0);
+    ASSERT_NEAR(k.positions[i].barycentric.sum(), 1, 1e-9);
+    ASSERT_TRUE(k.angles[i] >= KernelRanges::kMinAngle && k.angles[i] <= KernelRanges::kMaxAngle);
+    ASSERT_TRUE(k.anisotropies[i] >= KernelRanges::kMinAnisotropy &&
+                k.anisotropies[i] <= KernelRanges::kMaxAnisotropy);
+    ASSERT_TRUE(k.thresholds[i] >= KernelRanges::kMinThreshold &&
+                k.thresholds[i] <= KernelRanges::kMaxThreshold);
+    ASSERT_TRUE(k.sharpnesses[i] >= KernelRanges::kMinSharpness &&
+                k.sharpnesses[i] <= KernelRanges::kMaxSharpness);
+    ASSERT_LE(k.colors[i].cwiseAbs().maxCoeff(), KernelRanges::kMaxResidual);
+  }
+  const std::vector<SurfacePoint> points = sampleSurface(*product.surface, 16, 3);
+  std::vector<Vec3f> colors(points.size());
+  KernelTexture(product.surface, product.kernels, product.options).colors(points, colors);
+  for (const Vec3f& color : colors) {
+    ASSERT_TRUE(color.allFinite());
+    ASSERT_TRUE(color.minCoeff() >= 0 && color.maxCoeff() <= 1);
+  }
+}
+
+void expectOneLine(const Error& error) {
+  ASSERT_FALSE(error.message.empty());
+  ASSERT_EQ(error.message.find('\n'), std::string::npos) << error.message;
+  ASSERT_EQ(error.kind, ErrorKind::kInput) << error.message;
+}
+
+std::string seedProduct() {
+  const Asset asset = assetOf(cube(1));
+  const auto surface = Surface::build(asset);
+  const auto glb = encodeProduct(asset, *surface, randomKernels(*surface, 6), {}, {"test", "draft", 1, 2});
+  EXPECT_TRUE(glb) << glb.error().message;
+  return {glb->begin(), glb->end()};
+}
+
+TEST(ProductMutation, DamagedFilesAreRefusedOrUsable) {
+  std::size_t read = 0, refused = 0;
+  forEachMutation(seedProduct(), 4000, [&](std::string_view file) {
+    LoadOptions options;
+    options.max_vertices = options.max_triangles = 10000;
+    auto asset =
+        readGltfBytes({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()}, "a.glb", options);
+    if (!asset) return expectOneLine(asset.error());
+    const auto product = decodeProduct(std::move(*asset));
+    if (product) {
+      ++read;
+      expectUsable(*product);
+    } else {
+      ++refused;
+      expectOneLine(product.error());
+    }
+  });
+  // Both happen, or the damage is too small or too great to tell anything.
+  EXPECT_GT(read, 50u);
+  EXPECT_GT(refused, 50u);
+}
+
+TEST(ProductMutation, DamagedExtensionsAreRefusedOrUsable) {
+  const std::string file = seedProduct();
+  auto good = readGltfBytes({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()}, "a.glb");
+  ASSERT_TRUE(good) << good.error().message;
+  std::size_t read = 0, refused = 0;
+  const auto check = [&](const RawExtension& raw) {
+    Asset asset = *good;
+    asset.raw_extensions = {raw};
+    const auto product = decodeProduct(std::move(asset));
+    if (product) {
+      ++read;
+      expectUsable(*product);
+    } else {
+      ++refused;
+      expectOneLine(product.error());
+    }
+  };
+  const RawExtension whole = good->raw_extensions.at(0);
+  forEachMutation(whole.json, 4000, [&](std::string_view json) {
+    RawExtension raw = whole;
+    raw.json = json;
+    check(raw);
+  });
+  const std::vector<std::uint8_t>& bytes = whole.views.at(0).bytes;
+  forEachMutation({bytes.begin(), bytes.end()}, 4000, [&](std::string_view damaged) {
+    RawExtension raw = whole;
+    raw.views[0].bytes.assign(damaged.begin(), damaged.end());
+    check(raw);
+  });
+  EXPECT_GT(read, 200u);
+  EXPECT_GT(refused, 1000u);
+}
+
+}  // namespace
+}  // namespace heatskin
