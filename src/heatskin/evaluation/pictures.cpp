@@ -156,7 +156,7 @@ ImageF coverageLegend(int width) {
   const std::array<Tick, 5> ticks = {{{0, "0"}, {0.125f, ".5"}, {0.25f, "1"}, {0.5f, "2"}, {1, "4+"}}};
   return legend(
       width,
-      width < 360 ? "weight sum (below 1: grey)" : "weight sum (red, below 1: fades to the mean colour)",
+      width < 360 ? "weight sum (red: below 1)" : "weight sum (red, below 1: fades to the mean colour)",
       [](float x) { return coverageColor(x * kCoverageFull, kCoverageFull); }, ticks);
 }
 
@@ -164,6 +164,13 @@ ImageF stacked(const ImageF& picture, const ImageF& strip) {
   ImageF page = blank(std::max(picture.width, strip.width), picture.height + strip.height);
   paste(picture, 0, 0, page);
   paste(strip, 0, picture.height, page);
+  if (!picture.mask.empty()) {  // what was transparent stays so; the strip is not
+    page.mask.assign(page.pixelCount(), 1);
+    for (int y = 0; y < picture.height; ++y) {
+      for (int x = 0; x < page.width; ++x)
+        page.mask[page.index(x, y)] = x < picture.width ? picture.mask[picture.index(x, y)] : 0;
+    }
+  }
   return page;
 }
 
@@ -262,7 +269,7 @@ std::optional<ImageF> atlasComparison(const KernelTexture& texture, const Refere
 WorstPlace worstPlace(const PictureSources& sources) {
   constexpr int kSize = 256, kSquare = kSize / 8;
   constexpr double kEnlarged = 3.5;                          // the square and what is around it
-  constexpr std::size_t kFewPixels = kSquare * kSquare / 8;  // a sliver at the rim is no place to look at
+  constexpr std::size_t kFewPixels = kSquare * kSquare / 2;  // a sliver at the rim is no place to look at
   const std::vector<Camera> cameras = standardViews(*sources.surface);
   WorstPlace worst;
   double worst_mean = -1;

@@ -40,7 +40,8 @@ ColorSource coverageMap(const KernelTexture& texture);
 ImageF errorLegend(int width, float full = kErrorFull);
 ImageF coverageLegend(int width);
 
-/// `picture` with `strip` below it. The wider of both decides the width, the rest is white.
+/// `picture` with `strip` below it. The wider of both decides the width, the rest is white. A mask of the
+/// picture is kept; the strip counts as foreground.
 ImageF stacked(const ImageF& picture, const ImageF& strip);
 
 /// What pictures are drawn from.

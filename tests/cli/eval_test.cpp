@@ -1,0 +1,128 @@
+// heatskin eval and render on products, end to end.
+
+#include <cmath>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "heatskin/base/files.h"
+#include "heatskin/demo/pumpkin.h"
+#include "heatskin/evaluation/test_textures.h"
+#include "heatskin/io/glb_writer.h"
+#include "heatskin/io/image.h"
+#include "heatskin/io/load.h"
+#include "heatskin/texture/product.h"
+
+#include "support/run_process.h"
+#include "support/temporary_folder.h"
+
+namespace heatskin {
+namespace {
+
+using testing::runHeatskin;
+
+/// A small pumpkin and a product of it whose kernels nobody trained.
+class EvalTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    PumpkinOptions options;
+    options.resolution = 500;
+    options.texture_size = 256;
+    const auto glb = encodeGlb(makePumpkin(options));
+    ASSERT_TRUE(glb);
+    asset_ = folder_ / "pumpkin.glb";
+    ASSERT_TRUE(writeFileAtomically(asset_, *glb));
+    const auto asset = loadAsset(asset_);
+    ASSERT_TRUE(asset);
+    const auto surface = Surface::build(*asset);
+    ASSERT_TRUE(surface);
+    const auto product = encodeProduct(*asset, *surface, testing::someKernels(*surface, 300),
+                                       EvaluatorOptions(), {"test", "draft", 7, 123});
+    ASSERT_TRUE(product);
+    product_ = folder_ / "fitted.glb";
+    ASSERT_TRUE(writeFileAtomically(product_, *product));
+  }
+
+  testing::TemporaryFolder folder_;
+  std::string asset_, product_;
+};
+
+TEST_F(EvalTest, WritesTheKeysOfTheDesignAndAReport) {
+  const auto run = runHeatskin({"eval", product_, "--reference", asset_, "--samples", "5000", "--json",
+                                folder_ / "out.json", "--report", folder_ / "report"},
+                               {.time_limit_s = 300});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_EQ(run.err.find("warning"), std::string::npos) << run.err;
+  const auto json = nlohmann::json::parse(folder_.read("out.json"));
+  for (const char* key : {"surface_psnr", "view_psnr", "view_ssim", "atlas_psnr", "coverage_below_half",
+                          "seam_jump_p99", "seam_jump_max", "kernels", "peak_rss_mb", "query_mpoints_s",
+                          "model_bytes", "seed", "threads", "vertices", "faces"}) {
+    ASSERT_TRUE(json.contains(key)) << key;
+    EXPECT_TRUE(json[key].is_number()) << key;
+  }
+  for (const char* key : {"init_s", "preprocess_s", "optimise_s", "median_step_ms"})
+    EXPECT_TRUE(json.contains(key) && json[key].is_null()) << key;
+  EXPECT_EQ(json["method"], "local");
+  EXPECT_EQ(json["preset"], "draft");
+  EXPECT_EQ(json["seed"], 7);
+  EXPECT_EQ(json["kernels"], 300);
+  EXPECT_EQ(json["filter"], "nearest");
+  EXPECT_EQ(json["mapped_reference"], false);
+  EXPECT_EQ(json["views"].size(), 8u);
+  EXPECT_GT(json["surface_psnr"], 2);
+  EXPECT_LT(json["surface_psnr"], 30);
+
+  const std::string page = folder_.read("report/report.html");
+  EXPECT_NE(page.find("fitted.glb"), std::string::npos);
+  EXPECT_NE(page.find("8 bits"), std::string::npos) << "the error map's scale is not in words";
+  for (const char* name : {"views", "error", "worst", "coverage", "atlas"})
+    EXPECT_TRUE(readImage(folder_ / ("report/" + std::string(name) + ".png"))) << name;
+}
+
+TEST_F(EvalTest, RefusesWhatIsNotAProductOrNotItsAsset) {
+  const auto plain = runHeatskin({"eval", asset_, "--reference", asset_});
+  EXPECT_EQ(plain.exit_code, 3);
+  const auto other = encodeGlb(testing::flatAsset(testing::cube(3), {1, 0, 0, 1}));
+  ASSERT_TRUE(other);
+  ASSERT_TRUE(writeFileAtomically(folder_ / "cube.glb", *other));
+  const auto wrong = runHeatskin({"eval", product_, "--reference", folder_ / "cube.glb"});
+  EXPECT_EQ(wrong.exit_code, 3);
+  EXPECT_NE(wrong.err.find("cube.glb"), std::string::npos) << wrong.err;
+  EXPECT_EQ(runHeatskin({"eval", product_}).exit_code, 2);
+}
+
+TEST_F(EvalTest, RenderDrawsProductsAndTheirMaps) {
+  const auto draw = [&](const std::string& name, std::vector<std::string> arguments) {
+    std::vector<std::string> command = {"render", product_, "-o", folder_ / name, "--size", "200"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    const auto run = runHeatskin(command);
+    EXPECT_EQ(run.exit_code, 0) << name << ": " << run.err;
+    auto image = readImage(folder_ / name);
+    EXPECT_TRUE(image) << name;
+    return image ? std::move(*image) : Image();
+  };
+  const Image plain = draw("albedo.png", {});
+  EXPECT_EQ(plain.height, 200);
+  const Image coverage = draw("coverage.png", {"--mode", "coverage"});
+  EXPECT_EQ(coverage.width, 200);
+  EXPECT_GT(coverage.height, 200) << "the scale is missing";
+  EXPECT_EQ(draw("bare.png", {"--mode", "coverage", "--no-legend"}).height, 200);
+  EXPECT_GT(draw("error.png", {"--mode", "error", "--reference", asset_}).height, 200);
+  EXPECT_GT(draw("sheet.png", {"--mode", "error", "--reference", asset_, "--views", "2", "--sheet"}).width,
+            400);
+  draw("atlas.png", {"--atlas"});
+
+  // A product shows its kernels, not the asset's texture.
+  const auto run = runHeatskin({"render", asset_, "-o", folder_ / "asset.png", "--size", "200"});
+  EXPECT_EQ(run.exit_code, 0);
+  const auto original = readImage(folder_ / "asset.png");
+  ASSERT_TRUE(original);
+  EXPECT_NE(original->rgba, plain.rgba);
+
+  EXPECT_EQ(runHeatskin({"render", product_, "-o", folder_ / "x.png", "--mode", "error"}).exit_code, 2);
+  EXPECT_EQ(runHeatskin({"render", asset_, "-o", folder_ / "x.png", "--mode", "coverage"}).exit_code, 3);
+}
+
+}  // namespace
+}  // namespace heatskin
