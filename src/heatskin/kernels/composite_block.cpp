@@ -50,7 +50,8 @@ void compositeScalar(ResponseBlock& responses, const FilterTable& filter, Compos
 
 void compositeVjpScalar(const ResponseBlock& responses, const FilterTable& filter,
                         const CompositeBlock& block, std::span<const Vec3f> d_colors,
-                        std::span<const float> errors, std::vector<float>& dx, GradientSums& sums) {
+                        std::span<const float> errors, float curvature, std::vector<float>& dx,
+                        GradientSums& sums) {
   const std::size_t queries = responses.counts.size(), stride = responses.stride;
   dx.resize(queries * stride + ResponseBlock::kPadding);
   for (std::size_t q = 0; q < queries; ++q) {
@@ -71,6 +72,9 @@ void compositeVjpScalar(const ResponseBlock& responses, const FilterTable& filte
       row[GradientRow::kHits] += 1;
       row[GradientRow::kContribution] += f;
       row[GradientRow::kError] += f * error_share;
+      const Vec3f without = (block.sums[q] - f * Vec3f(k[4], k[5], k[6])) / std::max(weight - f, 1.0f);
+      const Vec3f change = without - block.sums[q] * inverse;
+      row[GradientRow::kCost] += d_colors[q].dot(change) + curvature * change.squaredNorm();
       if (!(f > 0 && f < 1)) g = 0;
       const float a = f / k[3] + k[2];
       const float bend = g * a * (1 - a);

@@ -51,16 +51,18 @@ void composite(ResponseBlock& responses, const FilterTable& filter, CompositeBlo
 /// Backward of composite(): from dL/dcolour (already zero where the colour was clamped, if that is wanted) to
 /// dL/dx (`dx`, [Q, stride], resized) and the compositor's entries of the rows in `sums`. `errors` is [Q],
 /// the point error that is shared out to the kept kernels by their part of the weight (density control), or
-/// empty.
+/// empty. `curvature` is half the second derivative of the loss in a colour (1 / batch for the mean squared
+/// error): the loss without a kernel follows from it exactly, as far as no colour is clamped.
 void compositeVjp(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,
-                  std::span<const Vec3f> d_colors, std::span<const float> errors, std::vector<float>& dx,
-                  GradientSums& sums);
+                  std::span<const Vec3f> d_colors, std::span<const float> errors, float curvature,
+                  std::vector<float>& dx, GradientSums& sums);
 
 /// The same, one candidate after the other in plain code: the twins of the vectorised versions.
 void compositeScalar(ResponseBlock& responses, const FilterTable& filter, CompositeBlock& out,
                      std::size_t kept = 30);
 void compositeVjpScalar(const ResponseBlock& responses, const FilterTable& filter,
                         const CompositeBlock& block, std::span<const Vec3f> d_colors,
-                        std::span<const float> errors, std::vector<float>& dx, GradientSums& sums);
+                        std::span<const float> errors, float curvature, std::vector<float>& dx,
+                        GradientSums& sums);
 
 }  // namespace heatskin

@@ -97,12 +97,14 @@ void compositeT(ResponseBlock& responses, const FilterTable& filter, CompositeBl
 }
 
 void compositeVjpT(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,
-                   std::span<const Vec3f> d_colors, std::span<const float> errors, std::vector<float>& dx,
-                   GradientSums& sums) {
+                   std::span<const Vec3f> d_colors, std::span<const float> errors, float curvature,
+                   std::vector<float>& dx, GradientSums& sums) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t queries = responses.counts.size(), stride = responses.stride;
   const auto zero = hn::Zero(d), one = hn::Set(d, 1.0f);
+  thread_local std::vector<float> costs;
+  costs.resize(stride + ResponseBlock::kPadding);
   for (std::size_t q = 0; q < queries; ++q) {
     const std::size_t base = q * stride, count = responses.counts[q];
     const float weight = block.weights[q], inverse = 1 / std::max(weight, 1.0f);
@@ -113,20 +115,6 @@ void compositeVjpT(const ResponseBlock& responses, const FilterTable& filter, co
     const float* f = block.f.data() + base;
     for (std::size_t i = 0; i < count; ++i)
       sums.row(kernels[i]);
-    // What every kernel of this query gets, but for the factor f: colour and hits, contribution and error.
-    static_assert(GradientRow::kColor == 8 && GradientRow::kHits == 11 && GradientRow::kContribution == 12 &&
-                  GradientRow::kError == 13);
-    HWY_ALIGN const float factors[8] = {d_sum.x(), d_sum.y(), d_sum.z(), 0, 1, error_share, 0, 0};
-    HWY_ALIGN const float hit[8] = {0, 0, 0, 1, 0, 0, 0, 0};
-    const hn::CappedTag<float, 8> d8;
-    for (std::size_t i = 0; i < count; ++i) {
-      float* row = sums.present(kernels[i]) + GradientRow::kColor;
-      const auto value = hn::Set(d8, f[i]);
-      for (std::size_t c = 0; c < 8; c += hn::Lanes(d8)) {
-        const auto add = hn::MulAdd(value, hn::Load(d8, factors + c), hn::Load(d8, hit + c));
-        hn::StoreU(hn::Add(hn::LoadU(d8, row + c), add), d8, row + c);
-      }
-    }
     for (std::size_t i = 0; i < count; i += lanes) {
       const auto k = loadColumns(d, [&](std::size_t lane) HWY_ATTR { return filter.row(kernels[i + lane]); });
       const auto c =
@@ -137,6 +125,19 @@ void compositeVjpT(const ResponseBlock& responses, const FilterTable& filter, co
       g = hn::MulAdd(hn::Set(d, d_sum.z()), c.c2, g);
       const auto value = hn::LoadU(d, f + i);
       g = hn::IfThenElseZero(hn::And(hn::Gt(value, zero), hn::Lt(value, one)), g);
+      const auto inverse_without = hn::Div(one, hn::Max(hn::Sub(hn::Set(d, weight), value), one));
+      auto cost = zero;
+      const auto addChannel = [&](Eigen::Index channel, hn::Vec<Tag> color) HWY_ATTR {
+        const float sum = block.sums[q][channel];
+        const auto without = hn::Mul(hn::NegMulAdd(value, color, hn::Set(d, sum)), inverse_without);
+        const auto change = hn::Sub(without, hn::Set(d, sum * inverse));
+        cost = hn::MulAdd(change, hn::MulAdd(hn::Set(d, curvature), change, hn::Set(d, d_colors[q][channel])),
+                          cost);
+      };
+      addChannel(0, c.c0);
+      addChannel(1, c.c1);
+      addChannel(2, c.c2);
+      hn::StoreU(cost, d, costs.data() + i);
       const auto a = hn::Add(hn::Div(value, k.c3), k.c2);
       const auto bend = hn::Mul(g, hn::Mul(a, hn::Sub(one, a)));
       hn::StoreU(hn::Mul(bend, hn::Mul(k.c0, k.c3)), d, dx.data() + base + i);
@@ -145,6 +146,23 @@ void compositeVjpT(const ResponseBlock& responses, const FilterTable& filter, co
           d, Columns<hn::Vec<Tag>>{bend, bend_x, g, hn::Mul(g, value)},
           [&](std::size_t lane) HWY_ATTR { return sums.present(kernels[i + lane]) + GradientRow::kFilter; },
           std::min(lanes, count - i));
+    }
+    // What every kernel of this query gets, but for factors f and the cost of its removal: colour and
+    // hits, contribution and error.
+    static_assert(GradientRow::kColor == 8 && GradientRow::kHits == 11 && GradientRow::kContribution == 12 &&
+                  GradientRow::kError == 13 && GradientRow::kCost == 14);
+    HWY_ALIGN const float factors[8] = {d_sum.x(), d_sum.y(), d_sum.z(), 0, 1, error_share, 0, 0};
+    HWY_ALIGN const float hit[8] = {0, 0, 0, 1, 0, 0, 0, 0};
+    HWY_ALIGN const float cost_only[8] = {0, 0, 0, 0, 0, 0, 1, 0};
+    const hn::CappedTag<float, 8> d8;
+    for (std::size_t i = 0; i < count; ++i) {
+      float* row = sums.present(kernels[i]) + GradientRow::kColor;
+      const auto value = hn::Set(d8, f[i]), cost = hn::Set(d8, costs[i]);
+      for (std::size_t c = 0; c < 8; c += hn::Lanes(d8)) {
+        const auto add = hn::MulAdd(value, hn::Load(d8, factors + c), hn::Load(d8, hit + c));
+        hn::StoreU(hn::Add(hn::LoadU(d8, row + c), hn::MulAdd(cost, hn::Load(d8, cost_only + c), add)), d8,
+                   row + c);
+      }
     }
   }
 }
@@ -191,10 +209,10 @@ void composite(ResponseBlock& responses, const FilterTable& filter, CompositeBlo
 }
 
 void compositeVjp(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,
-                  std::span<const Vec3f> d_colors, std::span<const float> errors, std::vector<float>& dx,
-                  GradientSums& sums) {
+                  std::span<const Vec3f> d_colors, std::span<const float> errors, float curvature,
+                  std::vector<float>& dx, GradientSums& sums) {
   dx.resize(responses.counts.size() * responses.stride + ResponseBlock::kPadding);
-  HWY_DYNAMIC_DISPATCH(compositeVjpT)(responses, filter, block, d_colors, errors, dx, sums);
+  HWY_DYNAMIC_DISPATCH(compositeVjpT)(responses, filter, block, d_colors, errors, curvature, dx, sums);
 }
 
 }  // namespace heatskin

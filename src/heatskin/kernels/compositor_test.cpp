@@ -91,8 +91,8 @@ TEST(Composite, VectorisedEqualsPlain) {
     EXPECT_LT((a.colors[q] - b.colors[q]).norm(), 3e-6f);
     EXPECT_NEAR(a.weights[q], b.weights[q], 3e-6f * 30);
   }
-  compositeVjp(fast.responses, fast.filter, a, d_colors, errors, dx_a, sums_a);
-  compositeVjpScalar(slow.responses, slow.filter, b, d_colors, errors, dx_b, sums_b);
+  compositeVjp(fast.responses, fast.filter, a, d_colors, errors, 0.5f, dx_a, sums_a);
+  compositeVjpScalar(slow.responses, slow.filter, b, d_colors, errors, 0.5f, dx_b, sums_b);
   for (std::size_t q = 0; q < 300; ++q) {
     for (std::size_t i = 0; i < fast.responses.counts[q]; ++i) {
       const std::size_t at = q * fast.responses.stride + i;
@@ -146,7 +146,7 @@ TEST(Composite, GradientsEqualDifferencesInDouble) {
       GradientSums sums;
       sums.reset(count);
       std::vector<float> dx;
-      compositeVjp(fixture.responses, fixture.filter, block, std::span(&d_color, 1), {}, dx, sums);
+      compositeVjp(fixture.responses, fixture.filter, block, std::span(&d_color, 1), {}, 0, dx, sums);
       // Candidates with a negligible weight were removed: their gradient is zero up to the tolerance.
       std::vector<double> gradient(6 * count, 0.0);
       for (std::size_t at = 0; at < fixture.responses.counts[0]; ++at) {
@@ -168,6 +168,47 @@ TEST(Composite, GradientsEqualDifferencesInDouble) {
       };
       // Float gradients: seven digits, of which cancellation in df costs two.
       EXPECT_EQ(gradcheck(f, p, gradient, {.step = 1e-6, .tolerance = 1e-4}), "") << "seed " << seed;
+    }
+  }
+}
+
+TEST(Composite, TheCostOfAKernelIsTheLossWithoutIt) {
+  // Loss = |colour - target|^2: its half second derivative is 1. Colours stay within [0, 1] here.
+  for (const std::size_t count : {2, 12}) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      Fixture fixture(count, 1, 0, seed);
+      for (Vec3f& c : fixture.kernels.colors)
+        c *= 0.5f;
+      fixture.filter.build(fixture.kernels);
+      const RandomStream random(seed, 10);
+      const auto fill = [&](std::size_t left_out) {
+        std::uint32_t n = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+          if (i == left_out) continue;
+          fixture.responses.kernels[n] = static_cast<std::uint32_t>(i);
+          fixture.responses.x[n++] = 0.3f + 0.7f * static_cast<float>(random.uniform(i));
+        }
+        fixture.responses.counts[0] = n;
+      };
+      const Vec3f target(0.4f, 0.7f, 0.5f);
+      CompositeBlock block;
+      fill(count);
+      composite(fixture.responses, fixture.filter, block);
+      const double loss = (block.colors[0] - target).squaredNorm();
+      const Vec3f d_color = 2 * (block.colors[0] - target);
+      GradientSums sums;
+      sums.reset(count);
+      std::vector<float> dx;
+      compositeVjp(fixture.responses, fixture.filter, block, std::span(&d_color, 1), {}, 1, dx, sums);
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const float* row = sums.find(i);
+        if (row == nullptr) continue;
+        const float cost = row[GradientRow::kCost];
+        fill(i);
+        CompositeBlock without;
+        composite(fixture.responses, fixture.filter, without);
+        EXPECT_NEAR(cost, (without.colors[0] - target).squaredNorm() - loss, 1e-5) << seed << " " << i;
+      }
     }
   }
 }

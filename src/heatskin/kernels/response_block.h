@@ -49,6 +49,7 @@ struct GradientRow {
   static constexpr std::size_t kHits = 11;          ///< times among the kept kernels
   static constexpr std::size_t kContribution = 12;  ///< sum of f
   static constexpr std::size_t kError = 13;         ///< sum of point error x share of f
+  static constexpr std::size_t kCost = 14;          ///< by how much the loss would rise without the kernel
   static constexpr std::size_t kSize = 16;
 };
 

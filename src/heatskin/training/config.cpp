@@ -91,6 +91,7 @@ constexpr Option choice(std::string_view key, Field, std::string_view help) {
 // In the order of the enums.
 constexpr std::string_view kDecays[] = {"halving", "cosine"};
 constexpr std::string_view kSamplings[] = {"paper", "stratified"};
+constexpr std::string_view kDensities[] = {"paper", "budget"};
 constexpr std::string_view kCandidateRules[] = {"per_query", "per_face"};
 
 constexpr double kMaxRate = 1e4;
@@ -131,9 +132,11 @@ constexpr Option kOptions[] = {
     option("sampling.error_keep", HEATSKIN_FIELD(train.sampling.error_keep), 0, 1, "paper: part of the old error that stays at a visit"),
     option("sampling.error_power", HEATSKIN_FIELD(train.sampling.error_power), 0, 4, "stratified: weight = (squared error + floor) ^ power"),
     option("sampling.error_floor", HEATSKIN_FIELD(train.sampling.error_floor), 0, 3, "stratified: added to the squared error"),
+    option("sampling.correction", HEATSKIN_FIELD(train.sampling.correction), 0, 1, "stratified: losses are weighted by (mean weight / weight) ^ correction"),
 
     option("start.kernels", HEATSKIN_FIELD(train.start.kernels), 1, kMaxKernels, "kernels at the start"),
     option("start.texture_aware", HEATSKIN_FIELD(train.start.texture_aware), "colours from the surface instead of random ones"),
+    option("start.detail_share", HEATSKIN_FIELD(train.start.detail_share), 0, 1, "of the kernels: placed where colours change, the rest evenly"),
 
     option("rates.mean_color", HEATSKIN_FIELD(train.rates.mean_color), 0, kMaxRate, "learning rate of the mean colour"),
     option("rates.color", HEATSKIN_FIELD(train.rates.color), 0, kMaxRate, "of residual colours"),
@@ -143,9 +146,11 @@ constexpr Option kOptions[] = {
     option("rates.sharpness", HEATSKIN_FIELD(train.rates.sharpness), 0, kMaxRate, "of sharpnesses"),
     option("rates.position", HEATSKIN_FIELD(train.rates.position), 0, kMaxRate, "of positions"),
     option("rates.momentum", HEATSKIN_FIELD(train.rates.momentum), 0, 0.9999, "of positions"),
+    option("rates.position_adam", HEATSKIN_FIELD(train.rates.position_adam), "divide position steps by the running size of a kernel's position gradient"),
     choice<kDecays>("rates.decay", HEATSKIN_FIELD(train.rates.decay), "halve after each fifth of the steps, or half a cosine"),
     option("rates.final_rate", HEATSKIN_FIELD(train.rates.final_rate), 0, 1, "cosine: factor at the end"),
 
+    choice<kDensities>("density.rule", HEATSKIN_FIELD(train.density.rule), "prune and densify as in the paper, or keep the budget full and move idle kernels to errors"),
     option("density.max_kernels", HEATSKIN_FIELD(train.density.max_kernels), 1, kMaxKernels, "kernel budget"),
     option("density.min_kernels", HEATSKIN_FIELD(train.density.min_kernels), 1, kMaxKernels, "pruning stops here"),
     option("density.prune_from", HEATSKIN_FIELD(train.density.prune_from), 0, 1, "of the steps: first pruning"),
@@ -164,6 +169,10 @@ constexpr Option kOptions[] = {
     option("density.split_above", HEATSKIN_FIELD(train.density.split_above), 0, 1, "1 - threshold above which a kernel is split, not cloned"),
     option("density.split_distance", HEATSKIN_FIELD(train.density.split_distance), 0, kMaxLength, "times (1 - threshold): how far halves move"),
     option("density.split_shrink", HEATSKIN_FIELD(train.density.split_shrink), 1e-3, 1e3, "1 - threshold of the halves is divided by this"),
+    option("density.relocate_share", HEATSKIN_FIELD(train.density.relocate_share), 0, 1, "budget: of the kernels, removed at once at most"),
+    option("density.relocate_below", HEATSKIN_FIELD(train.density.relocate_below), 0, 1e3, "budget: of the median cost of removal; only kernels below it go"),
+    option("density.insert_share", HEATSKIN_FIELD(train.density.insert_share), 0, 1, "budget: of the new kernels, placed at errors; the rest splits"),
+    option("density.insert_samples", HEATSKIN_FIELD(train.density.insert_samples), 1, kMaxSamples, "budget: points at which errors are looked up"),
     option("density.split_long_axis", HEATSKIN_FIELD(train.density.split_long_axis), "along the long axis; false: the short one, as HKTex's formula read literally"),
 };
 // clang-format on
@@ -209,9 +218,9 @@ std::string typeText(const Option& o) {
 
 /// The largest seed TOML can hold is no double.
 std::string boundText(const Option& o, double bound) {
-  return o.type == Type::kInteger && bound >= 0x1p63
-             ? fmt::format("{}", std::numeric_limits<std::int64_t>::max())
-             : fmt::format("{:g}", bound);
+  if (o.type == Type::kNumber) return fmt::format("{:g}", bound);
+  return bound >= 0x1p63 ? fmt::format("{}", std::numeric_limits<std::int64_t>::max())
+                         : fmt::format("{:.0f}", bound);
 }
 
 std::string rangeText(const Option& o) {

@@ -84,7 +84,7 @@ FitConfig everythingChanged() {
   for (const OptionInfo& option : fitOptions()) {
     const std::string before = optionText(config, option.key);
     for (const char* candidate : {"true", "false", "7", "31", "0.12345678901234567", "0.30000000000000004",
-                                  "cosine", "stratified", "per_face", "1e-05", "4.25"}) {
+                                  "cosine", "stratified", "per_face", "budget", "1e-05", "4.25"}) {
       FitConfig trial = config;
       if (setOption(trial, std::string(option.key) + "=" + candidate) &&
           optionText(trial, option.key) != before) {
@@ -142,7 +142,7 @@ TEST(Config, WrongAssignmentsAreUsageErrorsAndChangeNothing) {
            {"steps=", "integer"},
            {"steps=5.5", "integer"},
            {"steps=5x", "integer"},
-           {"steps=0", "1 .. 1e+07"},
+           {"steps=0", "1 .. 10000000"},
            {"steps=99999999999999999999", "integer"},
            {"seed=-1", "9223372036854775807"},
            {"seed=9223372036854775808", "integer"},

@@ -131,7 +131,7 @@ Result<FitResult> fit(const Surface& surface, const Appearance& appearance, cons
   result.history.step_seconds.reserve(steps);
   progress.begin("fitting", steps);
   if (result.resumed_at > 0) progress.update(static_cast<std::size_t>(result.resumed_at), "resumed");
-  double since_save = 0, smooth_loss = 0, smooth_weight = 0;
+  double since_save = 0, smooth_loss = 0, smooth_psnr = 0, smooth_weight = 0;
   watch.lap();
   bool cancelled = false;
   while (!trainer.finished()) {
@@ -154,11 +154,11 @@ Result<FitResult> fit(const Surface& surface, const Appearance& appearance, cons
     result.history.losses.push_back(static_cast<float>(report.loss));
     result.history.step_seconds.push_back(static_cast<float>(report.seconds));
     smooth_loss = kLossKeep * smooth_loss + (1 - kLossKeep) * report.loss;
+    smooth_psnr = kLossKeep * smooth_psnr + (1 - kLossKeep) * report.psnr;
     smooth_weight = kLossKeep * smooth_weight + (1 - kLossKeep);
-    const double loss = smooth_loss / smooth_weight;
     progress.update(static_cast<std::size_t>(trainer.stepsDone()),
-                    fmt::format("loss {:.5f}  psnr {:.2f} dB  {} kernels", loss, -10 * std::log10(loss / 3),
-                                report.kernels));
+                    fmt::format("loss {:.5f}  psnr {:.2f} dB  {} kernels", smooth_loss / smooth_weight,
+                                smooth_psnr / smooth_weight, report.kernels));
   }
   result.complete = trainer.finished();
   result.steps_done = trainer.stepsDone();

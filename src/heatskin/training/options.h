@@ -23,7 +23,8 @@ struct LearningRates {
   double threshold = 0.0010937350855722754;
   double sharpness = 0.001288570245082531;
   double position = 0.09914527998776132;
-  double momentum = 0.9;  ///< of the positions (GeodesicOpt)
+  double momentum = 0.9;       ///< of the positions (GeodesicOpt)
+  bool position_adam = false;  ///< divide steps by the running size of a kernel's position gradient
   Decay decay = Decay::kHalving;
   double final_rate = 0.02;  ///< kCosine: factor at the end
 };
@@ -42,16 +43,25 @@ struct SamplingOptions {
   double error_keep = 0.99;       ///< kPaper: part of the old error that stays at a visit
   double error_power = 0.5;       ///< kStratified: weight = (squared error + error_floor)^power
   double error_floor = 0.0;       ///< kStratified: added to the squared error
+  double correction = 0.0;        ///< kStratified: losses are weighted by (mean weight / weight)^correction
 };
 
 /// How kernels begin.
 struct StartOptions {
   std::size_t kernels = 1000;
-  bool texture_aware = false;  ///< colours from the surface instead of random ones (part of trap 11.1)
+  bool texture_aware = false;  ///< colours from the surface instead of random ones (trap 11.1)
+  double detail_share = 0;     ///< of the kernels: placed where colours change, the rest evenly
+};
+
+/// Who decides which kernels come and go.
+enum class Density {
+  kPaper,   ///< METHOD section 5
+  kBudget,  ///< rebalance() of density.h at every densify step
 };
 
 /// METHOD section 5; fractions of the run.
 struct DensityOptions {
+  Density rule = Density::kPaper;
   std::size_t max_kernels = 5000;
   std::size_t min_kernels = 100;
   double prune_from = 0.1, prune_until = 0.5, prune_every = 0.2, prune_count_from = 0.05;
@@ -64,7 +74,11 @@ struct DensityOptions {
   double split_above = 0.17391363035121932;  ///< 1 - eps above which a kernel is split, not cloned
   double split_distance = 0.15;              ///< times (1 - eps), along the axis
   double split_shrink = 1.6;
-  bool split_long_axis = true;  ///< false: the short axis, as HKTex's formula read literally
+  double relocate_share = 0.02;        ///< kBudget: of the kernels, removed at once at most
+  double relocate_below = 0.1;         ///< kBudget: of the median cost of removal; only kernels below it go
+  double insert_share = 0.5;           ///< kBudget: of the new kernels, placed at errors; the rest splits
+  std::size_t insert_samples = 32768;  ///< kBudget: points at which errors are looked up
+  bool split_long_axis = true;         ///< false: the short axis, as HKTex's formula read literally
 };
 
 struct TrainOptions {

@@ -143,6 +143,13 @@ void SamplePool::draw(std::size_t first, std::span<std::uint32_t> indices) const
   }
 }
 
+float SamplePool::lossWeight(std::uint32_t index) const {
+  const double mean = before_.back() / static_cast<double>(points_.size());
+  // A sample that was almost never drawn would throw its kernels about.
+  constexpr double kMost = 8;
+  return static_cast<float>(std::min(kMost, std::pow(mean / errors_[index], options_.correction)));
+}
+
 void SamplePool::visit(std::span<const std::uint32_t> indices, std::span<const float> losses) {
   std::size_t dirty = sums_.size();
   for (std::size_t i = 0; i < indices.size(); ++i) {

@@ -31,6 +31,12 @@ class SamplePool {
   /// Samples [first, first + indices.size()) of the batch prepared last; parts may be drawn concurrently.
   void draw(std::size_t first, std::span<std::uint32_t> indices) const;
 
+  /// True if losses of the batch prepared last want lossWeight().
+  bool weighted() const { return !uniform_ && options_.correction > 0; }
+
+  /// Factor for the loss of a sample that makes up, in part, for being drawn more or less often than others.
+  float lossWeight(std::uint32_t index) const;
+
   /// Tells the losses of a batch that was drawn.
   void visit(std::span<const std::uint32_t> indices, std::span<const float> losses);
 

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
+#include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
+#include "heatskin/geodesic/walk.h"
 #include "heatskin/surface/farthest_points.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/training/streams.h"
@@ -25,13 +28,53 @@ std::vector<SurfacePoint> spreadPoints(const Surface& surface, std::size_t count
   return chosen;
 }
 
+/// Points where colours change: drawn from `candidates` by the squared difference to the colours a short walk
+/// away. Works for whatever gives the asset its colour, with or without UVs, and across UV seams.
+std::vector<SurfacePoint> detailPoints(const Surface& surface, const Appearance& appearance,
+                                       std::size_t count, std::uint64_t seed) {
+  constexpr double kReach = 0.01;  // of a surface of size 2: a few texels of a usual texture
+  constexpr std::size_t kDirections = 4;
+  const std::vector<SurfacePoint> points =
+      sampleSurface(surface, std::max<std::size_t>(20 * count, 20'000), seed, streams::kDetail);
+  const Walker walker(surface);
+  const RandomStream random(seed, streams::kDetail + 256);
+  std::vector<double> sums(points.size());
+  parallelFor(points.size(), 1024, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Vec3f here = appearance.color(points[i]);
+      const double first = random.uniform(i);
+      for (std::size_t n = 0; n < kDirections; ++n) {
+        const double angle = 2 * std::numbers::pi * (first + static_cast<double>(n)) / kDirections;
+        const WalkOutcome there = walker.walk(points[i], kReach * Vec2(std::cos(angle), std::sin(angle)));
+        sums[i] += (appearance.color(there.end) - here).squaredNorm();
+      }
+    }
+  });
+  std::partial_sum(sums.begin(), sums.end(), sums.begin());
+  std::vector<SurfacePoint> chosen;
+  // A surface of one colour has no detail: spread what was asked for.
+  if (!(sums.back() > 0)) return {points.begin(), points.begin() + static_cast<std::ptrdiff_t>(count)};
+  for (std::size_t n = 0; n < count; ++n) {
+    const double target = sums.back() * (static_cast<double>(n) + random.uniform(points.size() + n)) /
+                          static_cast<double>(count);
+    const auto found = std::upper_bound(sums.begin(), sums.end() - 1, target);
+    chosen.push_back(points[static_cast<std::size_t>(found - sums.begin())]);
+  }
+  return chosen;
+}
+
 }  // namespace
 
 KernelSet startKernels(const Surface& surface, const Appearance& appearance, const StartOptions& options,
                        std::uint64_t seed) {
   KernelSet kernels;
   kernels.resize(options.kernels);
-  kernels.positions = spreadPoints(surface, options.kernels, seed);
+  const auto detailed = static_cast<std::size_t>(options.detail_share * static_cast<double>(options.kernels));
+  kernels.positions = spreadPoints(surface, options.kernels - detailed, seed);
+  if (detailed > 0) {
+    const auto details = detailPoints(surface, appearance, detailed, seed);
+    kernels.positions.insert(kernels.positions.end(), details.begin(), details.end());
+  }
   const RandomStream random(seed, streams::kStartParameters);
   Vec3 sum = Vec3::Zero();
   for (std::size_t i = 0; i < options.kernels; ++i) {

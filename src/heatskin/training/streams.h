@@ -11,5 +11,7 @@ inline constexpr std::uint64_t kStartParameters = 3;
 inline constexpr std::uint64_t kEvaluation = 4;
 inline constexpr std::uint64_t kBatch = 5;    ///< + step << 8
 inline constexpr std::uint64_t kSeeding = 6;  ///< + step << 8
+inline constexpr std::uint64_t kProbes = 7;   ///< + step << 8
+inline constexpr std::uint64_t kDetail = 8;
 
 }  // namespace heatskin::streams

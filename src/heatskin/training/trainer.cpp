@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/base/rng.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/kernels/compositor.h"
 #include "heatskin/training/start.h"
+#include "heatskin/training/streams.h"
 
 namespace heatskin {
 namespace {
@@ -53,6 +55,7 @@ Trainer::Trainer(const Surface& surface, const Appearance& appearance, Evaluator
   state_.hits.assign(count, 0);
   state_.contributions.assign(count, 0);
   state_.errors.assign(count, 0);
+  state_.costs.assign(count, 0);
   for (std::size_t p = 0; p < kParts; ++p)
     parts_.push_back(std::make_unique<Part>());
 }
@@ -89,7 +92,7 @@ bool Trainer::restore(TrainerState state) {
   for (const std::size_t size :
        {k.angles.size(), k.anisotropies.size(), k.thresholds.size(), k.sharpnesses.size(), k.colors.size(),
         state.adam_m.size(), state.adam_v.size(), state.velocities.size(), state.hits.size(),
-        state.contributions.size(), state.errors.size()}) {
+        state.contributions.size(), state.errors.size(), state.costs.size()}) {
     if (size != count) return false;
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -161,6 +164,7 @@ StepReport Trainer::step() {
 void Trainer::evaluateParts() {
   const std::size_t batch = indices_.size(), part_size = (batch + kParts - 1) / kParts;
   const auto scale = static_cast<float>(2.0 / static_cast<double>(batch));
+  const bool corrected = pool_.weighted();
   const bool count_errors = state_.step >= at(options_.density.densify_count_from);
   for (auto& part : parts_) {
     part->mean_gradient = Vec3::Zero();
@@ -189,12 +193,14 @@ void Trainer::evaluateParts() {
       composite(part.responses, filter_, part.composite);
       part.forward_seconds += watch.lap();
       for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t index = indices_[begin + i];
         const Vec3f& color = part.composite.colors[i];
-        const Vec3f error = color - pool_.colors()[indices_[begin + i]];
+        const Vec3f error = color - pool_.colors()[index];
         const Vec3f raw =
             filter_.meanColor() + part.composite.sums[i] / std::max(part.composite.weights[i], 1.0f);
+        const float weight = corrected ? scale * pool_.lossWeight(index) : scale;
         for (Eigen::Index c = 0; c < 3; ++c) {
-          part.d_colors[i][c] = raw[c] == color[c] ? scale * error[c] : 0.0f;
+          part.d_colors[i][c] = raw[c] == color[c] ? weight * error[c] : 0.0f;
         }
         part.mean_gradient += part.d_colors[i].cast<double>();
         losses_[begin + i] = error.squaredNorm();
@@ -202,8 +208,8 @@ void Trainer::evaluateParts() {
         part.loss += losses_[begin + i];
       }
       compositeVjp(part.responses, filter_, part.composite, part.d_colors,
-                   count_errors ? std::span<const float>(part.errors) : std::span<const float>(), part.dx,
-                   part.sums);
+                   count_errors ? std::span<const float>(part.errors) : std::span<const float>(),
+                   0.5f * scale, part.dx, part.sums);
       evaluator_->respondVjp(part.queries, part.responses, part.dx, part.sums);
       part.backward_seconds += watch.lap();
     }
@@ -242,6 +248,7 @@ void Trainer::updateKernels(double rate) {
         state_.contributions[i] += row[GradientRow::kContribution];
       }
       state_.errors[i] += row[GradientRow::kError];
+      state_.costs[i] += row[GradientRow::kCost];
 
       const SoftThreshold<double> filter(state_.kernels.sharpnesses[i], state_.kernels.thresholds[i]);
       FilterSums<double> sums;
@@ -260,8 +267,10 @@ void Trainer::updateKernels(double rate) {
           kKeep1 * Eigen::Map<const Parameters>(state_.adam_m[i].data()) + (1 - kKeep1) * gradient;
       const Parameters v =
           kKeep2 * Eigen::Map<const Parameters>(state_.adam_v[i].data()) + (1 - kKeep2) * gradient.square();
+      const float position_size = state_.adam_v[i][kAdamParameters - 1];
       Eigen::Map<Parameters>(state_.adam_m[i].data()) = m;
       Eigen::Map<Parameters>(state_.adam_v[i].data()) = v;
+      state_.adam_v[i][kAdamParameters - 1] = position_size;
       const Parameters change = step_sizes * m / ((v * inverse_correction2).sqrt() + kEpsilon);
       const auto move = [](float& value, double by, float low, float high) {
         value = std::clamp(static_cast<float>(value - by), low, high);
@@ -314,6 +323,51 @@ void Trainer::updateKernels(double rate) {
   }
 }
 
+std::vector<Probe> Trainer::probe() {
+  // Fresh samples and a fresh rebuild: what is found depends on the state alone, also after a resume.
+  evaluator_->rebuild(state_.kernels);
+  filter_.build(state_.kernels);
+  const RandomStream random(options_.seed, streams::kProbes + (static_cast<std::uint64_t>(state_.step) << 8));
+  const std::size_t count = std::min(options_.density.insert_samples, pool_.size());
+  std::vector<Probe> probes(count);
+  parallelFor(count, 1024, [&](std::size_t begin, std::size_t end) {
+    thread_local ResponseBlock responses;
+    thread_local CompositeBlock block;
+    thread_local std::vector<SurfacePoint> queries;
+    thread_local std::vector<std::size_t> indices;
+    for (std::size_t first = begin; first < end; first += kQueryBlock) {
+      const std::size_t size = std::min(kQueryBlock, end - first);
+      queries.resize(size);
+      indices.resize(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        // Stratified over the pool, which is in the order of the surface.
+        const double place = (static_cast<double>(first + i) + random.uniform(first + i)) /
+                             static_cast<double>(count) * static_cast<double>(pool_.size());
+        indices[i] = std::min(static_cast<std::size_t>(place), pool_.size() - 1);
+        queries[i] = pool_.points()[indices[i]];
+      }
+      evaluator_->respond(queries, responses);
+      composite(responses, filter_, block);
+      for (std::size_t i = 0; i < size; ++i) {
+        Probe& probe = probes[first + i];
+        probe.point = queries[i];
+        probe.target = pool_.colors()[indices[i]];
+        probe.error = block.colors[i] - probe.target;
+        probe.sum = block.sums[i];
+        probe.weight = block.weights[i];
+        float strongest = 0;
+        for (std::size_t n = i * responses.stride; n < i * responses.stride + responses.counts[i]; ++n) {
+          if (block.f[n] > strongest) {
+            strongest = block.f[n];
+            probe.strongest = responses.kernels[n];
+          }
+        }
+      }
+    }
+  });
+  return probes;
+}
+
 void Trainer::densityControl() {
   const DensityOptions& d = options_.density;
   const auto due = [&](double from, double until, double every) {
@@ -322,98 +376,13 @@ void Trainer::densityControl() {
   };
   const bool pruned = due(d.prune_from, d.prune_until, d.prune_every);
   const bool densified = due(d.densify_from, d.densify_until, d.densify_every);
-  if (pruned) prune();
-  if (densified) densify();
+  if (d.rule == Density::kBudget) {
+    if (densified) rebalance(state_, options_, walker_, probe());
+  } else {
+    if (pruned) prune(state_, d, std::max(1, at(d.prune_count_from)));
+    if (densified) densify(state_, options_, walker_, std::max(1, at(d.error_steps)));
+  }
   if (pruned || densified) rebuilt_at_ = -1;
-}
-
-void Trainer::prune() {
-  const DensityOptions& d = options_.density;
-  const double most = *std::max_element(state_.hits.begin(), state_.hits.end());
-  const double scale = std::max(1, at(d.prune_count_from));
-  std::vector<std::uint32_t> kept, weak;
-  for (std::uint32_t i = 0; i < state_.kernels.size(); ++i) {
-    const bool drop =
-        state_.hits[i] < d.prune_hits * most || state_.contributions[i] / scale < d.prune_contribution;
-    (drop ? weak : kept).push_back(i);
-  }
-  // Never below the minimum: the strongest of the weak come back.
-  std::stable_sort(weak.begin(), weak.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return state_.contributions[a] > state_.contributions[b];
-  });
-  for (std::size_t i = 0; i < weak.size() && kept.size() < d.min_kernels; ++i)
-    kept.push_back(weak[i]);
-  std::sort(kept.begin(), kept.end());
-  if (kept.size() < state_.kernels.size()) {
-    state_.kernels.select(kept);
-    for (std::size_t k = 0; k < kept.size(); ++k) {
-      state_.adam_m[k] = state_.adam_m[kept[k]];
-      state_.adam_v[k] = state_.adam_v[kept[k]];
-      state_.velocities[k] = state_.velocities[kept[k]];
-      state_.errors[k] = state_.errors[kept[k]];
-    }
-    state_.adam_m.resize(kept.size());
-    state_.adam_v.resize(kept.size());
-    state_.velocities.resize(kept.size());
-    state_.errors.resize(kept.size());
-  }
-  state_.hits.assign(state_.kernels.size(), 0);
-  state_.contributions.assign(state_.kernels.size(), 0);
-}
-
-void Trainer::densify() {
-  const DensityOptions& d = options_.density;
-  const double scale = std::max(1, at(d.error_steps));
-  std::vector<std::uint32_t> candidates;
-  for (std::uint32_t i = 0; i < state_.kernels.size(); ++i) {
-    if (state_.errors[i] / scale > d.error_threshold) candidates.push_back(i);
-  }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [&](std::uint32_t a, std::uint32_t b) { return state_.errors[a] > state_.errors[b]; });
-  const std::size_t room = d.max_kernels > state_.kernels.size() ? d.max_kernels - state_.kernels.size() : 0;
-  const std::size_t count =
-      std::min({candidates.size(),
-                static_cast<std::size_t>(d.growth * static_cast<double>(state_.kernels.size())), room});
-  for (std::size_t n = 0; n < count; ++n) {
-    const std::size_t i = candidates[n];
-    const std::size_t j = state_.kernels.size();
-    state_.kernels.append(i);
-    state_.adam_m.push_back({});
-    state_.adam_v.push_back({});
-    state_.velocities.push_back(Vec2::Zero());
-    state_.hits.push_back(state_.hits[i]);
-    state_.contributions.push_back(state_.contributions[i]);
-    state_.errors.push_back(0);
-    const double reach = 1 - static_cast<double>(state_.kernels.thresholds[i]);
-    if (reach <= d.split_above) continue;
-    const double angle = state_.kernels.angles[i] + (d.split_long_axis ? 0.0 : std::numbers::pi / 2);
-    const Vec2 offset = reach * d.split_distance * Vec2(std::cos(angle), std::sin(angle));
-    const SurfacePoint from = state_.kernels.positions[i];
-    const auto place = [&](std::size_t k, const Vec2& by) {
-      const WalkOutcome outcome = walker_.walk(from, by);
-      state_.kernels.positions[k] = outcome.end;
-      if (options_.transport_angle) {
-        state_.kernels.angles[k] +=
-            static_cast<float>(std::atan2(outcome.end_from_start.sine, outcome.end_from_start.cosine));
-      }
-      if (options_.wrap_angle) {
-        const double a = state_.kernels.angles[k];
-        state_.kernels.angles[k] =
-            static_cast<float>(a - std::numbers::pi * std::floor(a / std::numbers::pi));
-      } else {
-        state_.kernels.angles[k] =
-            std::clamp(state_.kernels.angles[k], KernelRanges::kMinAngle, KernelRanges::kMaxAngle);
-      }
-      state_.kernels.thresholds[k] = std::clamp(static_cast<float>(1 - reach / d.split_shrink),
-                                                KernelRanges::kMinThreshold, KernelRanges::kMaxThreshold);
-      state_.adam_m[k] = {};
-      state_.adam_v[k] = {};
-      state_.velocities[k] = Vec2::Zero();
-    };
-    place(i, offset);
-    place(j, -offset);
-  }
-  std::fill(state_.errors.begin(), state_.errors.end(), 0.0);
 }
 
 }  // namespace heatskin

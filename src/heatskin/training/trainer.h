@@ -15,6 +15,7 @@
 #include "heatskin/geodesic/walk.h"
 #include "heatskin/kernels/composite_block.h"
 #include "heatskin/kernels/kernel_set.h"
+#include "heatskin/training/density.h"
 #include "heatskin/training/options.h"
 #include "heatskin/training/pool.h"
 #include "heatskin/training/trainer_state.h"
@@ -71,8 +72,7 @@ class Trainer {
   void evaluateParts();
   void updateKernels(double rate);
   void densityControl();
-  void prune();
-  void densify();
+  std::vector<Probe> probe();
   int at(double fraction) const;
 
   const Surface* surface_;

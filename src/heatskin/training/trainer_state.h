@@ -12,7 +12,8 @@
 
 namespace heatskin {
 
-/// Parameters Adam moves: angle, anisotropy, threshold, sharpness, colour x 3, unused.
+/// Parameters Adam moves: angle, anisotropy, threshold, sharpness, colour x 3; the last entry of adam_v is
+/// the running size of position gradients.
 inline constexpr std::size_t kAdamParameters = 8;
 
 struct TrainerState {
@@ -21,7 +22,7 @@ struct TrainerState {
   std::vector<std::array<float, kAdamParameters>> adam_m, adam_v;  // [N]
   std::vector<Vec2> velocities;                                    // [N] of the positions, face coordinates
   std::array<double, 3> mean_m{}, mean_v{};                        ///< Adam's, of the mean colour
-  std::vector<double> hits, contributions, errors;                 // [N] density accumulators
+  std::vector<double> hits, contributions, errors, costs;          // [N] density accumulators
   std::vector<float> pool_errors;                                  // [pool]
 };
 
@@ -46,6 +47,7 @@ void visitFields(State& state, Visitor&& visit) {
   visit("hits", state.hits);
   visit("contributions", state.contributions);
   visit("errors", state.errors);
+  visit("costs", state.costs);
   visit("pool_errors", state.pool_errors);
 }
 

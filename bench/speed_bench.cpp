@@ -1,0 +1,326 @@
+// How fast LocalHK fits and answers: one fit with the paper's preset, then the parts of a step by themselves,
+// each against its plain twin, one thread, or what the machine's exponentials allow.
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "heatskin/appearance/appearance.h"
+#include "heatskin/base/parallel.h"
+#include "heatskin/base/stopwatch.h"
+#include "heatskin/demo/pumpkin.h"
+#include "heatskin/evaluators/evaluate_colors.h"
+#include "heatskin/evaluators/local/local_evaluator.h"
+#include "heatskin/io/load.h"
+#include "heatskin/metrics/psnr.h"
+#include "heatskin/surface/sampling.h"
+#include "heatskin/training/config.h"
+#include "heatskin/training/streams.h"
+#include "heatskin/training/trainer.h"
+
+#include "bench/exp_roofline.h"
+#include "bench/harness.h"
+
+namespace heatskin::bench {
+namespace {
+
+constexpr std::size_t kQueries = 200'000;   // METHOD section 10
+constexpr std::size_t kBatch = 4096;        // of a step
+constexpr std::size_t kQueryBlock = 64;     // queries that go through the pipeline together
+constexpr float kRebuildRadius = 0.15f;     // the paper's propagation figure
+constexpr std::size_t kExpRounds = 20'000;  // 40 million exponentials: some tens of milliseconds
+constexpr int kStepsTogether = 40;          // of a run with one or two threads
+constexpr int kFoxSteps = 1500;             // enough for the budget to fill up and steps to settle
+
+/// An asset with its surface and colours.
+struct Subject {
+  Asset asset;
+  Surface surface;
+  Appearance appearance;
+  std::string name;
+};
+
+Result<std::unique_ptr<Subject>> makeSubject(Asset asset, std::string name) {
+  auto surface = Surface::build(asset);
+  if (!surface) return surface.error();
+  Appearance appearance(asset, *surface);
+  return std::make_unique<Subject>(
+      Subject{std::move(asset), std::move(*surface), std::move(appearance), std::move(name)});
+}
+
+Result<std::unique_ptr<Subject>> loadSubject(const std::filesystem::path& path) {
+  auto asset = loadAsset(path);
+  if (!asset) return asset.error();
+  return makeSubject(std::move(*asset), path.filename().string());
+}
+
+std::filesystem::path sharedAsset(const char* file) {
+  const std::filesystem::path path = assetsFolder() / file;
+  std::error_code error;
+  return std::filesystem::exists(path, error) ? path : std::filesystem::path();
+}
+
+/// Step times of the last half of a fit, when the budget is full.
+std::vector<double> lateSteps(const Subject& subject, FitConfig config, int steps) {
+  config.train.steps = steps;
+  local::LocalEvaluator evaluator(subject.surface, config.evaluator.local);
+  Trainer trainer(subject.surface, subject.appearance, evaluator, config.train);
+  std::vector<double> seconds;
+  while (!trainer.finished()) {
+    const StepReport report = trainer.step();
+    if (report.step >= steps / 2) seconds.push_back(1e3 * report.seconds);
+  }
+  return seconds;
+}
+
+/// Forward and backward of a batch in blocks, with the vectorised loops or their plain twins.
+class PairLoops {
+ public:
+  PairLoops(const local::LocalEvaluator& evaluator, const KernelSet& kernels,
+            std::span<const SurfacePoint> points)
+      : tables_(evaluator.tables()), count_(kernels.size()) {
+    filter_.build(kernels);
+    for (const SurfacePoint& p : points)
+      queries_.push_back(evaluator.queryRow(p));
+    d_colors_.assign(kQueryBlock, Vec3f(1e-4f, -1e-4f, 2e-4f));
+  }
+
+  std::size_t pairs() const {
+    std::size_t sum = 0;
+    for (const local::QueryRow& q : queries_) {
+      sum += tables_.supports->begin[q.face + 1] - tables_.supports->begin[q.face];
+    }
+    return sum;
+  }
+
+  void responses() {
+    blocks([&](std::span<const local::QueryRow> q) { local::respondBlock(tables_, q, responses_); });
+  }
+
+  void vectorised() {
+    sums_.reset(count_);
+    blocks([&](std::span<const local::QueryRow> q) {
+      local::respondBlock(tables_, q, responses_);
+      composite(responses_, filter_, block_);
+      compositeVjp(responses_, filter_, block_, std::span(d_colors_).first(q.size()), {}, 0, dx_, sums_);
+      local::respondVjpBlock(tables_, q, responses_, dx_, sums_);
+    });
+  }
+
+  void plain() {
+    sums_.reset(count_);
+    blocks([&](std::span<const local::QueryRow> q) {
+      local::respondBlockScalar(tables_, q, responses_);
+      compositeScalar(responses_, filter_, block_);
+      compositeVjpScalar(responses_, filter_, block_, std::span(d_colors_).first(q.size()), {}, 0, dx_,
+                         sums_);
+      local::respondVjpBlockScalar(tables_, q, responses_, dx_, sums_);
+    });
+  }
+
+ private:
+  template <class Work>
+  void blocks(const Work& work) {
+    for (std::size_t begin = 0; begin < queries_.size(); begin += kQueryBlock) {
+      const std::size_t size = std::min(kQueryBlock, queries_.size() - begin);
+      responses_.resize(size, tables_.candidates);
+      work(std::span(queries_).subspan(begin, size));
+    }
+  }
+
+  local::PairTables tables_;
+  std::size_t count_;
+  FilterTable filter_;
+  std::vector<local::QueryRow> queries_;
+  std::vector<Vec3f> d_colors_;
+  ResponseBlock responses_;
+  CompositeBlock block_;
+  GradientSums sums_;
+  std::vector<float> dx_;
+};
+
+std::vector<double> ratios(std::span<const double> numerators, std::span<const double> denominators) {
+  std::vector<double> result;
+  for (std::size_t i = 0; i < numerators.size(); ++i)
+    result.push_back(numerators[i] / denominators[i]);
+  return result;
+}
+
+std::vector<double> scaled(std::span<const double> values, double factor) {
+  std::vector<double> result(values.begin(), values.end());
+  for (double& v : result)
+    v *= factor;
+  return result;
+}
+
+std::vector<double> rates(std::span<const double> seconds, double amount) {
+  std::vector<double> result;
+  for (const double s : seconds)
+    result.push_back(amount / s);
+  return result;
+}
+
+Result<BenchReport> runSpeedBench(const BenchOptions& options) {
+  BenchReport report;
+  report.name = "speed";
+  std::filesystem::path path = options.asset;
+  if (path.empty()) path = sharedAsset("spot/spot_triangulated.obj");
+  auto loaded = path.empty() ? makeSubject(makePumpkin(), "built-in pumpkin") : loadSubject(path);
+  if (!loaded) return loaded.error();
+  const Subject& subject = **loaded;
+  FitConfig config = *presetConfig("paper");
+  config.train.seed = options.seed;
+  report.subject = fmt::format("{}, {} faces, preset paper, {} steps", subject.name,
+                               subject.surface.faceCount(), config.train.steps);
+  const int threads_before = threadCount();
+  setThreadCount(0);
+  const int all = threadCount();
+  auto& rows = report.rows;
+  Progress* progress = options.progress;
+
+  // Initialisation: everything between a loaded surface and the first step.
+  std::vector<double> init;
+  for (int r = 0; r < 3; ++r) {
+    init.push_back(secondsOf([&] {
+      local::LocalEvaluator evaluator(subject.surface, config.evaluator.local);
+      const Trainer trainer(subject.surface, subject.appearance, evaluator, config.train);
+      evaluator.rebuild(trainer.kernels());
+    }));
+  }
+  rows.push_back(measuredRow("init_s", "s", init));
+
+  local::LocalEvaluator evaluator(subject.surface, config.evaluator.local);
+  Trainer trainer(subject.surface, subject.appearance, evaluator, config.train);
+  std::vector<double> steps;
+  if (progress != nullptr) progress->begin("fit", static_cast<std::size_t>(config.train.steps));
+  Stopwatch watch;
+  TrainerState late;  // to go on from when comparing thread counts
+  while (!trainer.finished()) {
+    if (trainer.canSave() && trainer.stepsDone() >= config.train.steps - 12 * kStepsTogether &&
+        late.step == 0) {
+      late = trainer.state();
+    }
+    steps.push_back(1e3 * trainer.step().seconds);
+    if (progress != nullptr) progress->update(steps.size(), "");
+  }
+  const double optimise = watch.lap();
+  if (progress != nullptr) progress->end();
+  rows.push_back(measuredRow("step_ms", "ms", steps, fmt::format("{} threads, all steps", all)));
+  rows.push_back(
+      countedRow("optimise_s", "s", optimise, fmt::format("{} steps, {} threads", steps.size(), all)));
+  const TrainProfile& p = trainer.profile();
+  for (const auto& [name, seconds] : {std::pair{"sampling", p.sampling},
+                                      {"forward", p.forward},
+                                      {"backward", p.backward},
+                                      {"optimiser", p.optimiser},
+                                      {"rebuild", p.rebuild},
+                                      {"density", p.density}}) {
+    rows.push_back(countedRow(fmt::format("profile_{}_s", name), "s", seconds,
+                              "whole fit; parallel loops count every thread"));
+  }
+  const KernelSet& kernels = trainer.kernels();
+  rows.push_back(countedRow("kernels", "", static_cast<double>(kernels.size())));
+  evaluator.rebuild(kernels);
+  rows.push_back(countedRow("pairs", "", static_cast<double>(evaluator.supports().pairCount())));
+
+  FilterTable filter;
+  filter.build(kernels);
+  const auto points = sampleSurface(subject.surface, kQueries, options.seed, streams::kEvaluation);
+  std::vector<Vec3f> colors(points.size()), truth(points.size());
+  subject.appearance.colors(points, truth);
+  evaluateColors(evaluator, filter, points, colors, {});
+  const auto quality = psnr(std::span(truth.front().data(), 3 * truth.size()),
+                            std::span(colors.front().data(), 3 * colors.size()));
+  if (!quality) return quality.error();
+  rows.push_back(countedRow("surface_psnr", "dB", *quality));
+
+  // Supports of radius 0.15, queries, and the pair loops.
+  std::vector<local::SupportSource> sources;
+  for (const SurfacePoint& k : kernels.positions) {
+    sources.push_back({k.face, subject.surface.faceCoordinates(k).cast<float>(), kRebuildRadius});
+  }
+  local::SupportBuilder builder(subject.surface, config.evaluator.local.edge_tolerance);
+  local::SupportTable table;
+  const std::size_t batch = std::min(kBatch, points.size());
+  PairLoops loops(evaluator, kernels, std::span(points).first(batch));
+  const std::vector<std::function<void()>> subjects = {
+      [&] { builder.build(sources, table); },
+      [&] { evaluateColors(evaluator, filter, points, colors, {}); },
+      [&] { loops.vectorised(); },
+      [&] { loops.plain(); },
+      [&] { loops.responses(); },
+      [&] { runExponentials(kExpRounds); },
+      [&] {
+        setThreadCount(1);
+        builder.build(sources, table);
+        setThreadCount(all);
+      },
+      [&] {
+        setThreadCount(1);
+        evaluateColors(evaluator, filter, points, colors, {});
+        setThreadCount(all);
+      },
+  };
+  const auto seconds = measureTogether(subjects, options.repeats, progress);
+  rows.push_back(
+      measuredRow("rebuild_r015_ms", "ms", scaled(seconds[0], 1e3),
+                  fmt::format("{} kernels, {} pairs, {} threads", kernels.size(), table.pairCount(), all)));
+  rows.push_back(measuredRow("query_mpoints_s", "M/s", rates(seconds[1], 1e-6 * kQueries),
+                             fmt::format("{} points, {} threads", kQueries, all)));
+  rows.push_back(measuredRow("query_1t_mpoints_s", "M/s", rates(seconds[7], 1e-6 * kQueries), "one thread"));
+  rows.push_back(measuredRow("simd_vs_scalar", "x", ratios(seconds[3], seconds[2]),
+                             "forward and backward of 4,096 queries, one thread, same run"));
+  const auto pairs = static_cast<double>(loops.pairs());
+  const std::vector<double> pair_rate = rates(seconds[4], 1e-6 * pairs);
+  const std::vector<double> exp_rate = rates(seconds[5], 1e-6 * static_cast<double>(kExpRounds) * 2048);
+  rows.push_back(measuredRow("pair_responses_m_s", "M/s", pair_rate, "candidates and responses, one thread"));
+  rows.push_back(measuredRow("exp_m_s", "M/s", exp_rate, "nothing but exponentials, one thread"));
+  rows.push_back(measuredRow("exp_roofline_fraction", "", ratios(pair_rate, exp_rate),
+                             "pair responses / exponentials, same run"));
+  rows.push_back(measuredRow("rebuild_two_threads_vs_one", "x", ratios(seconds[6], seconds[0]),
+                             fmt::format("{} threads", all)));
+
+  // Steps with one and with two threads, from the same state, in turns.
+  std::vector<double> two_vs_one;
+  for (int r = 0; r < std::max(3, options.repeats / 2); ++r) {
+    double spent[2] = {};
+    for (const int threads : {1, 2}) {
+      if (!trainer.restore(late)) break;
+      setThreadCount(threads);
+      for (int i = 0; i < 5; ++i)
+        trainer.step();
+      spent[threads - 1] = secondsOf([&] {
+        for (int i = 0; i < kStepsTogether; ++i)
+          trainer.step();
+      });
+    }
+    if (spent[1] > 0) two_vs_one.push_back(spent[0] / spent[1]);
+  }
+  setThreadCount(all);
+  rows.push_back(measuredRow("two_threads_vs_one", "x", two_vs_one, "whole steps from one state, in turns"));
+
+  // Large faces (trap 11.7).
+  const std::filesystem::path fox_path = options.asset.empty() ? sharedAsset("fox.glb") : "";
+  if (!fox_path.empty()) {
+    auto fox = loadSubject(fox_path);
+    if (!fox) return fox.error();
+    const Spread on_fox = spreadOf(lateSteps(**fox, config, kFoxSteps));
+    const Spread here = spreadOf(lateSteps(subject, config, kFoxSteps));
+    rows.push_back(countedRow("fox_vs_spot_step", "x", on_fox.median / here.median,
+                              fmt::format("median late steps, {} steps each", kFoxSteps)));
+  }
+  rows.push_back(
+      countedRow("peak_rss_mb", "MB", static_cast<double>(peakResidentBytes()) * 1e-6, "all of this"));
+  setThreadCount(threads_before);
+  return report;
+}
+
+const RegisterBench registration{
+    "speed", "LocalHK: steps, initialisation, supports, queries, and ratios of each", &runSpeedBench};
+
+}  // namespace
+}  // namespace heatskin::bench

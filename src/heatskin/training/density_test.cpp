@@ -1,0 +1,186 @@
+#include "heatskin/training/density.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include <gtest/gtest.h>
+
+#include "heatskin/surface/sampling.h"
+
+#include "support/tiny_surfaces.h"
+
+namespace heatskin {
+namespace {
+
+/// Kernels in a row of numbers that tell them apart.
+TrainerState stateOf(const Surface& surface, std::size_t count) {
+  TrainerState state;
+  state.step = 100;
+  state.kernels.resize(count);
+  state.kernels.positions = sampleSurface(surface, count, 5);
+  for (std::size_t i = 0; i < count; ++i) {
+    state.kernels.angles[i] = 0.5f;
+    state.kernels.anisotropies[i] = 1.0f + static_cast<float>(i);
+    state.kernels.thresholds[i] = 0.7f;
+    state.kernels.sharpnesses[i] = 20.0f;
+    state.kernels.colors[i] = Vec3f(0.1f, 0.0f, -0.1f);
+    state.adam_m.push_back({static_cast<float>(i)});
+    state.adam_v.push_back({static_cast<float>(i)});
+    state.velocities.emplace_back(0.1 * static_cast<double>(i), 0);
+    state.hits.push_back(10.0 + static_cast<double>(i));
+    state.contributions.push_back(10.0 + static_cast<double>(i));
+    state.errors.push_back(static_cast<double>(i));
+    state.costs.push_back(1.0);
+  }
+  return state;
+}
+
+void expectConsistent(const TrainerState& state) {
+  const std::size_t count = state.kernels.size();
+  for (const std::size_t size :
+       {state.adam_m.size(), state.adam_v.size(), state.velocities.size(), state.hits.size(),
+        state.contributions.size(), state.errors.size(), state.costs.size(), state.kernels.colors.size()}) {
+    EXPECT_EQ(size, count);
+  }
+}
+
+const Surface& grid() {
+  static const Surface surface = testing::build(testing::flatGrid(8, 8));
+  return surface;
+}
+
+TEST(Density, PruningRemovesTheUnusedAndKeepsTheRestTogether) {
+  TrainerState state = stateOf(grid(), 20);
+  state.contributions[3] = 0;
+  state.hits[7] = 0;
+  DensityOptions options;
+  options.min_kernels = 5;
+  prune(state, options, 250);
+  // 10 / 250 is above the threshold of the paper; 0 is not.
+  ASSERT_EQ(state.kernels.size(), 18u);
+  expectConsistent(state);
+  EXPECT_EQ(state.kernels.anisotropies[3], 5.0f) << "kernel 4 moved up";
+  EXPECT_EQ(state.adam_m[3][0], 4.0f);
+  EXPECT_EQ(state.kernels.anisotropies[6], 9.0f) << "kernel 8";
+  EXPECT_EQ(*std::max_element(state.hits.begin(), state.hits.end()), 0);
+}
+
+TEST(Density, PruningStopsAtTheMinimumAndKeepsTheStrongest) {
+  TrainerState state = stateOf(grid(), 20);
+  for (std::size_t i = 0; i < 20; ++i)
+    state.contributions[i] = 1e-3 * static_cast<double>((i * 7) % 20);
+  DensityOptions options;
+  options.min_kernels = 6;
+  prune(state, options, 250);
+  ASSERT_EQ(state.kernels.size(), 6u);
+  for (const float anisotropy : state.kernels.anisotropies) {
+    const auto i = static_cast<std::size_t>(anisotropy - 1);
+    EXPECT_GE((i * 7) % 20, 14u);
+  }
+}
+
+TEST(Density, SplittingMovesBothHalvesAlongTheLongAxisAndShrinksThem) {
+  TrainerState state = stateOf(grid(), 4);
+  for (SurfacePoint& p : state.kernels.positions)
+    p = {60, Vec3(0.3, 0.3, 0.4)};  // far from the border
+  TrainOptions options;
+  options.density.max_kernels = 5;
+  options.density.growth = 1;
+  const Walker walker(grid());
+  const Vec3 before = grid().position(state.kernels.positions[3]);
+  state.errors = {0, 0, 0, 1000};
+  densify(state, options, walker, 75);
+  ASSERT_EQ(state.kernels.size(), 5u);
+  expectConsistent(state);
+  const Vec3 a = grid().position(state.kernels.positions[3]), b = grid().position(state.kernels.positions[4]);
+  EXPECT_LT((0.5 * (a + b) - before).norm(), 1e-9) << "on a plane the halves lie opposite each other";
+  EXPECT_NEAR((a - b).norm(), 2 * 0.3 * 0.15, 1e-6);
+  const FaceFrame& frame = grid().frames()[60];
+  const Vec2 axis = frame.directionToFace(a - before).normalized();
+  EXPECT_NEAR(std::abs(axis.dot(Vec2(std::cos(0.5), std::sin(0.5)))), 1, 1e-6);
+  EXPECT_NEAR(state.kernels.thresholds[3], 1 - 0.3 / 1.6, 1e-6);
+  EXPECT_EQ(state.adam_m[3][0], 0.0f);
+  EXPECT_EQ(state.velocities[4], Vec2(0, 0));
+}
+
+TEST(Density, SmallKernelsAreCloned) {
+  TrainerState state = stateOf(grid(), 2);
+  state.kernels.thresholds[1] = 0.95f;
+  state.errors = {0, 1000};
+  TrainOptions options;
+  options.density.growth = 1;
+  densify(state, options, Walker(grid()), 75);
+  ASSERT_EQ(state.kernels.size(), 3u);
+  EXPECT_EQ(state.kernels.positions[2].barycentric, state.kernels.positions[1].barycentric);
+  EXPECT_EQ(state.kernels.thresholds[2], 0.95f);
+  EXPECT_EQ(state.adam_m[1][0], 1.0f) << "the original keeps its state";
+  EXPECT_EQ(state.adam_m[2][0], 0.0f);
+}
+
+std::vector<Probe> probesOn(const Surface& surface, std::size_t count) {
+  std::vector<Probe> probes;
+  for (const SurfacePoint& p : sampleSurface(surface, count, 9)) {
+    Probe probe;
+    probe.point = p;
+    probe.target = Vec3f(0.5f, 0.5f, 0.5f);
+    probe.error = probe.sum = Vec3f::Zero();
+    probe.weight = 1;
+    probe.strongest = 0;
+    probes.push_back(probe);
+  }
+  return probes;
+}
+
+TEST(Density, TheBudgetRuleMovesTheUselessToAnUncoveredErrorAndMendsIt) {
+  TrainerState state = stateOf(grid(), 50);
+  state.costs[7] = state.costs[8] = 0;
+  TrainOptions options;
+  options.density.rule = Density::kBudget;
+  options.density.max_kernels = 50;
+  options.density.min_kernels = 10;
+  options.density.relocate_share = 0.1;
+  options.density.insert_share = 1;
+  auto probes = probesOn(grid(), 300);
+  for (const std::size_t i : {100, 200}) {
+    probes[i].target = Vec3f(0.9f, 0.2f, 0.4f);
+    probes[i].error = Vec3f(-0.4f, 0.3f, 0.1f);
+    probes[i].weight = 0;
+    probes[i].strongest = ~0u;
+  }
+  rebalance(state, options, Walker(grid()), probes);
+  ASSERT_EQ(state.kernels.size(), 50u);
+  expectConsistent(state);
+  EXPECT_EQ(std::count(state.kernels.anisotropies.begin(), state.kernels.anisotropies.end(), 8.0f), 0);
+  EXPECT_EQ(std::count(state.kernels.anisotropies.begin(), state.kernels.anisotropies.end(), 9.0f), 0);
+  for (std::size_t n = 0; n < 2; ++n) {
+    const SurfacePoint& p = state.kernels.positions[48 + n];
+    const SurfacePoint& wanted = probes[100 * (n + 1)].point;
+    EXPECT_EQ(p.face, wanted.face);
+    EXPECT_EQ(p.barycentric, wanted.barycentric);
+    // Alone at its place, with f = 1: mean + c is the target.
+    EXPECT_LT((state.kernels.mean_color + state.kernels.colors[48 + n] - probes[100].target).norm(), 1e-6f);
+  }
+}
+
+TEST(Density, TheBudgetRuleFillsTheBudgetAndRemovesNothingOfUse) {
+  TrainerState state = stateOf(grid(), 40);
+  TrainOptions options;
+  options.density.rule = Density::kBudget;
+  options.density.max_kernels = 60;
+  options.density.growth = 1;
+  options.density.min_kernels = 10;
+  auto probes = probesOn(grid(), 300);
+  for (Probe& probe : probes)
+    probe.error = Vec3f(0.1f, 0.1f, 0.1f);
+  rebalance(state, options, Walker(grid()), probes);
+  EXPECT_EQ(state.kernels.size(), 60u);
+  expectConsistent(state);
+  // Without any error there is nothing to insert; splitting still fills up.
+  TrainerState flat = stateOf(grid(), 40);
+  rebalance(flat, options, Walker(grid()), probesOn(grid(), 300));
+  EXPECT_EQ(flat.kernels.size(), 60u);
+}
+
+}  // namespace
+}  // namespace heatskin
