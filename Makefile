@@ -11,7 +11,7 @@ FUZZ_SECONDS ?= 60
 help:
 	@echo "heatskin: textures without UVs"
 	@echo
-	@echo "  make demo      build, then generate, render and report on the built-in pumpkin (demo-out/report.html)"
+	@echo "  make demo      build, then grow, fit, evaluate and draw the built-in pumpkin (demo-out/report.html)"
 	@echo "  make test      everything that must hold: build, all tests, sanitizers, format"
 	@echo
 	@echo "  make build     build/heatskin"

@@ -88,7 +88,8 @@ Result<FitOutcome> runFit(Session& session, const Subject& subject, const FitJob
   Console& console = session.console;
   FitOutcome outcome;
   {
-    const GracefulInterrupt saves_first;
+    std::optional<GracefulInterrupt> saves_first;
+    if (!job.checkpoint.empty()) saves_first.emplace();
     FitControl control;
     control.checkpoint = job.checkpoint;
     control.checkpoint_interval_s = job.checkpoint_interval_s;
@@ -115,7 +116,7 @@ Result<FitOutcome> runFit(Session& session, const Subject& subject, const FitJob
   if (auto saved = saveText(job.resolved, configToml(job.config)); !saved) return saved.error();
   if (auto saved = saveBytes(job.output, *bytes); !saved) return saved.error();
   std::error_code ignored;
-  std::filesystem::remove(job.checkpoint, ignored);
+  if (!job.checkpoint.empty()) std::filesystem::remove(job.checkpoint, ignored);
   if (interrupted()) {
     return failure(fmt::format("interrupted after the last step; {} is complete, its evaluation was left out",
                                displayPath(job.output)));

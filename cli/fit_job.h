@@ -25,7 +25,7 @@ struct FitJob {
   FitConfig config;
   std::filesystem::path output;      ///< the product
   std::filesystem::path resolved;    ///< its configuration
-  std::filesystem::path checkpoint;  ///< removed when the product is written
+  std::filesystem::path checkpoint;  ///< removed when the product is written; empty: Ctrl-C loses the fit
   double checkpoint_interval_s = 10;
   Resume resume = Resume::kNo;
   bool evaluate = true;

@@ -38,7 +38,7 @@ constexpr VerbEntry kVerbs[] = {
     {"render", "Draw a file: views, turntable, contact sheet, error and coverage maps, UV atlas", makeRender},
     {"compare", "Measure how two pictures differ: PSNR, SSIM, MS-SSIM, FLIP, LPIPS", makeCompare},
     {"demo-asset", "Write the built-in pumpkin as a GLB", makeDemoAsset},
-    {"demo", "Generate the pumpkin, draw it and write a report; needs no file", makeDemo},
+    {"demo", "Grow, fit and evaluate the built-in pumpkin, with a report; needs no file", makeDemo},
     {"bench", "Measure how fast this machine does what matters", makeBench},
 };
 

@@ -26,6 +26,7 @@ p { max-width: 68ch; margin: 0 0 12px; color: var(--faint); }
 figure, .card { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 12px;
   overflow: hidden; }
 figure.wide { grid-column: 1 / -1; }
+figure svg { display: block; width: 100%; height: auto; }
 figure img { display: block; width: 100%; height: auto; background: #fff; }
 figcaption { padding: 10px 16px 12px; color: var(--faint); font-size: 0.9rem; }
 .turn { touch-action: pan-y; cursor: grab; user-select: none; outline-offset: -3px; }
@@ -143,6 +144,12 @@ void ReportPage::picture(std::span<const std::uint8_t> png, std::string_view cap
   openGrid();
   body_ += fmt::format("<figure{}>{}<figcaption>{}</figcaption></figure>\n", wide ? " class=\"wide\"" : "",
                        image(png, caption), escapeHtml(caption));
+}
+
+void ReportPage::drawing(std::string_view svg, std::string_view caption, bool wide) {
+  openGrid();
+  body_ += fmt::format("<figure{}>{}<figcaption>{}</figcaption></figure>\n", wide ? " class=\"wide\"" : "",
+                       svg, escapeHtml(caption));
 }
 
 void ReportPage::turntable(const std::vector<std::vector<std::uint8_t>>& pngs, std::string_view caption) {

@@ -24,6 +24,8 @@ class ReportPage {
   void section(std::string_view title, std::string_view text = {});
   /// A picture; `wide` spans the whole grid.
   void picture(std::span<const std::uint8_t> png, std::string_view caption, bool wide = false);
+  /// A drawing as SVG markup, taken as it is.
+  void drawing(std::string_view svg, std::string_view caption, bool wide = false);
   /// Pictures once around, turned by dragging or with the arrow keys.
   void turntable(const std::vector<std::vector<std::uint8_t>>& pngs, std::string_view caption);
   void table(std::string_view caption, const Rows& rows);

@@ -83,8 +83,13 @@ FitConfig everythingChanged() {
   FitConfig config;
   for (const OptionInfo& option : fitOptions()) {
     const std::string before = optionText(config, option.key);
-    for (const char* candidate : {"true", "false", "7", "31", "0.12345678901234567", "0.30000000000000004",
-                                  "cosine", "stratified", "per_face", "budget", "1e-05", "4.25"}) {
+    std::vector<std::string> candidates = {"7", "31", "0.12345678901234567", "0.30000000000000004", "1e-05"};
+    for (std::size_t from = 0; from < option.type.size();) {  // "halving|cosine"
+      const std::size_t bar = std::min(option.type.find('|', from), option.type.size());
+      candidates.push_back(option.type.substr(from, bar - from));
+      from = bar + 1;
+    }
+    for (const std::string& candidate : candidates) {
       FitConfig trial = config;
       if (setOption(trial, std::string(option.key) + "=" + candidate) &&
           optionText(trial, option.key) != before) {
