@@ -19,11 +19,20 @@ flags=(-std=c++20 -O1 -g1 -fsanitize=fuzzer,address,undefined -fno-sanitize-reco
   -isystem /usr/include/eigen3)
 for name in "${names[@]}"; do
   echo "== $name: building"
-  clang++ "${flags[@]}" "tests/fuzz/fuzz_$name.cpp" $(ls src/heatskin/base/*.cpp src/heatskin/io/*.cpp | grep -v _test) \
-    -o "out/fuzz/$name" $(pkg-config --libs tbb fmt libpng libjpeg libwebp draco zlib) -lmeshoptimizer
+  modules=(base io)
+  libraries=($(pkg-config --libs tbb fmt libpng libjpeg libwebp draco zlib) -lmeshoptimizer)
+  if [ "$name" = product ]; then
+    modules+=(surface kernels evaluators texture)
+    libraries+=($(pkg-config --libs libhwy) -lembree3 -lgtest -lpthread)
+  fi
+  mapfile -t sources < <(find "${modules[@]/#/src/heatskin/}" -name '*.cpp' ! -name '*_test.cpp')
+  clang++ "${flags[@]}" "tests/fuzz/fuzz_$name.cpp" "${sources[@]}" -o "out/fuzz/$name" "${libraries[@]}"
   mkdir -p "out/fuzz/corpus_$name"
   seeds=()
   if [ -d "$assets/bad" ]; then seeds+=("$assets/bad"); fi
+  if [ "$name" = product ]; then
+    HEATSKIN_FUZZ_SEEDS=out/fuzz/corpus_product out/fuzz/product -runs=0 >/dev/null 2>&1
+  fi
   echo "== $name: $seconds s"
   "out/fuzz/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 \
     -artifact_prefix="out/fuzz/${name}_" "out/fuzz/corpus_$name" "${seeds[@]}" 2>&1 | tail -n 3

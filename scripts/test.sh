@@ -27,9 +27,9 @@ if stage build_release scripts/build.sh release "$jobs"; then
 fi
 
 say "build, AddressSanitizer and UBSan"
-if stage build_asan scripts/build.sh asan "$jobs" heatskin_cli test_base test_io test_surface test_cli; then
+if stage build_asan scripts/build.sh asan "$jobs" heatskin_cli test_base test_io test_surface test_texture test_cli; then
   say "tests, AddressSanitizer and UBSan"
-  scripts/run_ctest.sh build-asan asan -j "$jobs" -R '^(base|io|surface|cli)/' -LE slow_sanitized
+  scripts/run_ctest.sh build-asan asan -j "$jobs" -R '^(base|io|surface|texture|cli)/' -LE slow_sanitized
 fi
 
 say "format"

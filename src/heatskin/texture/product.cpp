@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
+#include "heatskin/evaluators/local/local_evaluator.h"
+#include "heatskin/evaluators/local/supports.h"
 #include "heatskin/io/glb_builder.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/io/load.h"
@@ -163,6 +165,31 @@ Result<KernelSet> unpackKernels(const ProductExtension& extension, std::span<con
   return kernels;
 }
 
+/// Kernel-face pairs that fit into memory (about 6 GB); a fit of 5,000 kernels has a few hundred thousand.
+constexpr double kMaxPairs = 0x1.0p28;
+
+/// Kernels that are asked how far they reach before all of them are.
+constexpr std::size_t kReachSamples = 64;
+
+/// How many kernel-face pairs an evaluator would make, about. Small files may ask for far too many: every
+/// kernel on every face.
+double estimatePairs(const KernelSet& kernels, const Surface& surface, const local::LocalOptions& options) {
+  const double most = static_cast<double>(kernels.size()) * surface.faceCount();
+  if (most <= kMaxPairs) return most;
+  const local::SupportBuilder builder(surface, options.edge_tolerance);
+  const std::size_t samples = std::min(kernels.size(), kReachSamples);
+  double reached = 0;
+  for (std::size_t s = 0; s < samples; ++s) {
+    const std::size_t i = s * kernels.size() / samples;
+    const SurfacePoint& p = kernels.positions[i];
+    const double radius = local::supportRadius(kernels.sharpnesses[i], kernels.thresholds[i], options);
+    reached += static_cast<double>(
+        builder.propagate({p.face, surface.faceCoordinates(p).cast<float>(), static_cast<float>(radius)})
+            .size());
+  }
+  return reached / static_cast<double>(samples) * static_cast<double>(kernels.size());
+}
+
 const RawExtension* findExtension(const Asset& asset) {
   for (const RawExtension& raw : asset.raw_extensions) {
     if (raw.name == kExtensionName) return &raw;
@@ -245,6 +272,10 @@ Result<Product> decode(Asset asset) {
   }
   auto kernels = unpackKernels(*extension, view->bytes, asset, *surface);
   if (!kernels) return refuse(kernels.error());
+  if (const double pairs = estimatePairs(*kernels, *surface, extension->options.local); pairs > kMaxPairs) {
+    return refuse(inputError(fmt::format(
+        "its kernels reach about {:.2g} faces in all, at most {:.2g} can be held", pairs, kMaxPairs)));
+  }
 
   Product product;
   product.kernels = std::move(*kernels);

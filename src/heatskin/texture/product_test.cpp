@@ -411,6 +411,28 @@ TEST(ProductReader, RefusesKernelsWithoutAPlace) {
   }
 }
 
+TEST(ProductReader, RefusesKernelsThatReachEverything) {
+  // 20,000 small kernels on 20,000 faces; a little change makes four hundred million pairs of a megabyte.
+  Fitted f = fitted(assetOf(torus(100, 100)), 20000);
+  std::fill(f.kernels.thresholds.begin(), f.kernels.thresholds.end(), 1 - 1e-6f);
+  std::fill(f.kernels.sharpnesses.begin(), f.kernels.sharpnesses.end(), KernelRanges::kMaxSharpness);
+  f.options.local.window_sigma = 0.01;
+  const std::vector<std::uint8_t> glb = encoded(f);
+  ASSERT_TRUE(decoded(glb)) << "with a window they reach little";
+  std::vector<std::uint8_t> wide = glb;
+  for (const auto& [from, to] :
+       {std::pair<std::string, std::string>{"\"windowSigma\":0.01", "\"windowSigma\":0.00"},
+        {"\"maxRadius\":0.2", "\"maxRadius\":9.9"},
+        {"\"diffusionTime\":0.0625", "\"diffusionTime\":9.0e08"}}) {
+    const auto at = std::search(wide.begin(), wide.end(), from.begin(), from.end());
+    ASSERT_NE(at, wide.end()) << from;
+    std::copy(to.begin(), to.end(), at);
+  }
+  const auto product = decoded(wide);
+  ASSERT_FALSE(product);
+  EXPECT_NE(product.error().message.find("reach about"), std::string::npos) << product.error().message;
+}
+
 TEST(ProductReader, AnOrdinaryFileIsNoProduct) {
   const Asset asset = assetOf(cube(1));
   EXPECT_FALSE(isProduct(asset));

@@ -1,0 +1,100 @@
+// libFuzzer entry for products: the glTF reader hands the extension on, decodeProduct() reads it, and what
+// was read must give colours. scripts/fuzz.sh builds it with clang from the modules up to texture. An input
+// that begins with "glTF" is a whole file; any other is the extension's JSON, a zero byte and its buffer, for
+// a cube. With HEATSKIN_FUZZ_SEEDS=FOLDER valid inputs of both kinds are written there first.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "heatskin/base/files.h"
+#include "heatskin/base/parallel.h"
+#include "heatskin/io/gltf_reader.h"
+#include "heatskin/texture/kernel_texture.h"
+#include "heatskin/texture/product.h"
+
+#include "support/products.h"
+
+namespace {
+
+using namespace heatskin;
+
+const Asset& cubeAsset() {
+  static const Asset asset = testing::assetOf(testing::cube(2));
+  return asset;
+}
+
+void writeSeeds(const std::filesystem::path& folder) {
+  int number = 0;
+  for (const Asset& asset : {cubeAsset(), testing::manyMaterials(), testing::mirroredInstances()}) {
+    const auto surface = Surface::build(asset);
+    if (!surface) std::abort();
+    const auto glb =
+        encodeProduct(asset, *surface, testing::randomKernels(*surface, 20), {}, {"fuzz", "draft", 1, 2});
+    if (!glb) std::abort();
+    const std::string name = "product" + std::to_string(number++);
+    if (!writeFileAtomically(folder / (name + ".glb"), *glb)) std::abort();
+    const auto read = readGltfBytes(*glb, "a.glb");
+    if (!read) std::abort();
+    const RawExtension& raw = read->raw_extensions.at(0);
+    std::string input = raw.json + '\0';
+    input.append(raw.views.at(0).bytes.begin(), raw.views.at(0).bytes.end());
+    if (!writeFileAtomically(folder / name, input)) std::abort();
+  }
+}
+
+void check(Result<Product> product) {
+  if (!product) {
+    if (product.error().message.empty() || product.error().message.find('\n') != std::string::npos)
+      std::abort();
+    return;
+  }
+  const std::vector<SurfacePoint> points = sampleSurface(*product->surface, 8, 1);
+  std::vector<Vec3f> colors(points.size());
+  KernelTexture(product->surface, product->kernels, product->options).colors(points, colors);
+  for (const Vec3f& color : colors) {
+    if (!(color.minCoeff() >= 0 && color.maxCoeff() <= 1)) {
+      std::fprintf(stderr, "a colour out of range\n");
+      std::abort();
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  setThreadCount(1);
+  if (const char* folder = std::getenv("HEATSKIN_FUZZ_SEEDS"); folder != nullptr) writeSeeds(folder);
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  if (input.starts_with("glTF")) {
+    LoadOptions options;
+    options.max_image_pixels = options.max_total_pixels = std::size_t{1} << 20;
+    options.max_vertices = options.max_triangles = std::size_t{1} << 14;
+    auto asset = readGltfBytes(std::span(data, size), "/nonexistent/a.glb", options);
+    if (asset) check(decodeProduct(std::move(*asset)));
+    return 0;
+  }
+  Asset asset = cubeAsset();
+  const std::size_t end = std::min(input.find('\0'), size);
+  RawExtension raw;
+  raw.name = "HSK_kernel_texture";
+  raw.json = input.substr(0, end);
+  raw.listed = true;
+  // Whatever small index the JSON names, the buffer is there.
+  for (std::size_t view = 0; view < 32; ++view)
+    raw.views.push_back({view, {data + std::min(end + 1, size), data + size}});
+  asset.raw_extensions.push_back(std::move(raw));
+  check(decodeProduct(std::move(asset)));
+  return 0;
+}
