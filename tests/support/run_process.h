@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -62,6 +63,7 @@ struct ProcessOptions {
   /// Sends this signal to the child after so many seconds (0: no signal).
   int signal_number = 0;
   double signal_after_s = 0;
+  std::function<bool()> signal_when = {};  ///< and not before this is true; empty: always
 
   std::size_t max_output_bytes = std::size_t{16} << 20;  ///< the rest is read and thrown away
 };
@@ -192,7 +194,8 @@ inline ProcessOutcome runProcess(std::vector<std::string> command, const Process
   bool signalled = options.signal_number == 0;
   std::array<char, 65536> buffer;
   while (out[0] >= 0 || err[0] >= 0) {
-    if (!signalled && elapsed() >= options.signal_after_s) {
+    if (!signalled && elapsed() >= options.signal_after_s &&
+        (!options.signal_when || options.signal_when())) {
       kill(child, options.signal_number);
       signalled = true;
     }
@@ -219,7 +222,8 @@ inline ProcessOutcome runProcess(std::vector<std::string> command, const Process
   while (true) {
     const pid_t ended = wait4(child, &status, WNOHANG, &usage);
     if (ended == child || (ended < 0 && errno != EINTR)) break;
-    if (!signalled && elapsed() >= options.signal_after_s) {
+    if (!signalled && elapsed() >= options.signal_after_s &&
+        (!options.signal_when || options.signal_when())) {
       kill(child, options.signal_number);
       signalled = true;
     }
