@@ -16,7 +16,7 @@ fi
 mkdir -p out/fuzz
 assets=${HEATSKIN_ASSETS:-../shared/assets}
 flags=(-std=c++20 -O1 -g1 -fsanitize=fuzzer,address,undefined
-  -fno-sanitize=null,object-size,vptr -fno-sanitize-recover=all -Isrc -Itests
+  -fno-sanitize=null,object-size,vptr -fno-sanitize-recover=all -DHWY_COMPILE_ONLY_STATIC -Isrc -Itests
   -isystem /usr/include/eigen3)
 for name in "${names[@]}"; do
   echo "== $name: building"

@@ -207,6 +207,17 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
     }
   }
 
+  ProductExtension extension;
+  extension.options = options;
+  extension.mean_color = kernels.mean_color.cwiseMax(0.0f).cwiseMin(1.0f);
+  extension.kernels = kernels.size();
+  extension.triangles = countTriangles(asset);
+  extension.info = info;
+  // Options a reader would refuse are refused here, before the work.
+  if (const auto readable = readExtension(writeExtension(extension)); !readable) {
+    return failure(readable.error().message);
+  }
+
   // What a reader will see: positions as float32, around the origin of their mesh. Writing and reading the
   // geometry once makes the surface below the one every reader of the product builds.
   GlbOptions bare;
@@ -219,14 +230,7 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
   if (!built) return failure(built.error().message);
   const auto stored_surface = std::make_shared<const Surface>(std::move(*built));
 
-  ProductExtension extension;
-  extension.options = options;
-  extension.mean_color = kernels.mean_color.cwiseMax(0.0f).cwiseMin(1.0f);
-  extension.kernels = kernels.size();
-  extension.triangles = countTriangles(*stored);
-  extension.info = info;
-  if (extension.triangles != countTriangles(asset)) return failure("triangles were lost in writing");
-
+  if (countTriangles(*stored) != extension.triangles) return failure("triangles were lost in writing");
   std::vector<std::uint8_t> bytes(kernels.size() * kKernelBytes);
   KernelWriter writer(asset, surface, *stored, *stored_surface);
   for (std::size_t i = 0; i < kernels.size(); ++i) {

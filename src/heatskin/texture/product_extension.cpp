@@ -22,6 +22,10 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t kMaxJsonBytes = std::size_t{1} << 20;
 constexpr std::size_t kMaxInfoBytes = 256;
 
+/// Bytes that are not UTF-8 become three-byte replacement characters; after that, too, the text is short
+/// enough.
+constexpr std::size_t kWrittenInfoBytes = kMaxInfoBytes / 3;
+
 /// Kernels are 20 bytes, so this is a gigabyte of them.
 constexpr std::size_t kMaxKernels = std::size_t{50} << 20;
 
@@ -231,8 +235,8 @@ std::string writeExtension(const ProductExtension& extension) {
   evaluator["method"] = extension.options.method;
   visitLocalOptions(extension.options.local, Writer{evaluator});
   const ProductInfo& info = extension.info;
-  json["info"] = {{"generator", info.generator.substr(0, kMaxInfoBytes)},
-                  {"preset", info.preset.substr(0, kMaxInfoBytes)},
+  json["info"] = {{"generator", info.generator.substr(0, kWrittenInfoBytes)},
+                  {"preset", info.preset.substr(0, kWrittenInfoBytes)},
                   {"seed", info.seed},
                   {"steps", std::max(info.steps, 0)}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
