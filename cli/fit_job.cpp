@@ -21,7 +21,9 @@ namespace heatskin::cli {
 namespace {
 
 /// The seed of `heatskin eval`, so that it shows the same figures for the same file.
-constexpr std::uint64_t kEvaluationSeed = CommonOptions().seed;
+std::uint64_t evaluationSeed() {
+  return CommonOptions().seed;
+}
 
 /// Phases in wall-clock seconds. Forward and backward are measured inside threads: what the other phases
 /// leave of the optimisation is divided in their proportion.
@@ -53,7 +55,7 @@ Error interruptedError(const Session& session, const FitJob& job, const FitResul
 /// Surface PSNR only, as evaluate() measures it.
 Result<double> surfacePsnr(const KernelTexture& texture, const Reference& reference) {
   EvaluationOptions options;
-  options.seed = kEvaluationSeed;
+  options.seed = evaluationSeed();
   options.seam_samples = 0;
   options.atlas_size = options.view_size = options.query_runs = 0;
   const auto evaluation = evaluate(texture, reference, options);
@@ -67,7 +69,7 @@ Result<void> evaluateStored(Session& session, const Subject& subject, const FitJ
                                           subject.appearance, displayPath(subject.asset.path));
   if (!reference) return reference.error();
   EvaluationOptions options;
-  options.seed = kEvaluationSeed;
+  options.seed = evaluationSeed();
   auto evaluation = evaluate(outcome.stored->texture, *reference, options, session.console);
   if (!evaluation) return evaluation.error();
   outcome.evaluation = std::move(*evaluation);

@@ -99,10 +99,7 @@ constexpr double kMaxSamples = 5e7;  // 2.4 GB of pool
 constexpr double kMaxKernels = 1e6;
 constexpr double kMaxLength = 10;  // five times the longest side of the bounding box
 
-#define HEATSKIN_FIELD(path) \
-  [](auto& c) -> auto& {     \
-    return c.path;           \
-  }
+#define HEATSKIN_FIELD(path) ([](auto& c) -> auto& { return c.path; })
 
 // clang-format off
 /// The table. Keys without a dot come first (TOML's rule), those of a section stand together.
