@@ -25,19 +25,19 @@
 namespace {
 
 using namespace heatskin;
+using namespace heatskin::testing;
 
 const Asset& cubeAsset() {
-  static const Asset asset = testing::assetOf(testing::cube(2));
+  static const Asset asset = assetOf(cube(2));
   return asset;
 }
 
 void writeSeeds(const std::filesystem::path& folder) {
   int number = 0;
-  for (const Asset& asset : {cubeAsset(), testing::manyMaterials(), testing::mirroredInstances()}) {
+  for (const Asset& asset : {cubeAsset(), manyMaterials(), mirroredInstances()}) {
     const auto surface = Surface::build(asset);
     if (!surface) std::abort();
-    const auto glb =
-        encodeProduct(asset, *surface, testing::randomKernels(*surface, 20), {}, {"fuzz", "draft", 1, 2});
+    const auto glb = encodeProduct(asset, *surface, randomKernels(*surface, 20), {}, {"fuzz", "draft", 1, 2});
     if (!glb) std::abort();
     const std::string name = "product" + std::to_string(number++);
     if (!writeFileAtomically(folder / (name + ".glb"), *glb)) std::abort();
