@@ -214,6 +214,7 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
       countedRow("optimise_s", "s", optimise, fmt::format("{} steps, {} threads", steps.size(), all)));
   const TrainProfile& p = trainer.profile();
   for (const auto& [name, seconds] : {std::pair{"sampling", p.sampling},
+                                      {"candidates", p.candidates},
                                       {"forward", p.forward},
                                       {"backward", p.backward},
                                       {"optimiser", p.optimiser},

@@ -25,13 +25,13 @@ std::uint64_t evaluationSeed() {
   return CommonOptions().seed;
 }
 
-/// Phases in wall-clock seconds. Forward and backward are measured inside threads: what the other phases
+/// Phases in wall-clock seconds. Sampling to backward are measured inside threads: what the other phases
 /// leave of the optimisation is divided in their proportion.
 std::vector<std::pair<std::string, double>> wallProfile(const FitHistory& history) {
   std::vector<std::pair<std::string, double>> phases;
   double in_threads = 0, alone = 0;
   const auto threaded = [](std::string_view name) {
-    return name == "candidates" || name == "forward" || name == "backward";
+    return name == "sampling" || name == "candidates" || name == "forward" || name == "backward";
   };
   visitPhases(history.profile, [&](const char* name, double seconds) {
     phases.emplace_back(name, seconds);

@@ -27,7 +27,7 @@ namespace heatskin {
 template <class Profile, class Visitor>
 void visitPhases(Profile& profile, Visitor&& visit) {
   visit("sampling", profile.sampling);
-  if constexpr (requires { profile.candidates; }) visit("candidates", profile.candidates);
+  visit("candidates", profile.candidates);
   visit("forward", profile.forward);
   visit("backward", profile.backward);
   visit("optimiser", profile.optimiser);

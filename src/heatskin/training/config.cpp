@@ -169,6 +169,7 @@ constexpr Option kOptions[] = {
     option("density.relocate_share", HEATSKIN_FIELD(train.density.relocate_share), 0, 1, "budget: of the kernels, removed at once at most"),
     option("density.relocate_below", HEATSKIN_FIELD(train.density.relocate_below), 0, 1e3, "budget: of the median cost of removal; only kernels below it go"),
     option("density.insert_share", HEATSKIN_FIELD(train.density.insert_share), 0, 1, "budget: of the new kernels, placed at errors; the rest splits"),
+    option("density.insert_below", HEATSKIN_FIELD(train.density.insert_below), 0, 1e6, "budget: weight sum at which a place counts as reached and gets no new kernel"),
     option("density.insert_samples", HEATSKIN_FIELD(train.density.insert_samples), 1, kMaxSamples, "budget: points at which errors are looked up"),
     option("density.split_long_axis", HEATSKIN_FIELD(train.density.split_long_axis), "along the long axis; false: the short one, as HKTex's formula read literally"),
 };

@@ -12,6 +12,9 @@
 namespace heatskin {
 namespace {
 
+/// A squared error that is worth a kernel: about five 8-bit levels in each channel.
+constexpr double kNeed = 1e-3;
+
 /// Keeps the kernels named in `kept` (increasing) with everything that belongs to them.
 void keep(TrainerState& state, const std::vector<std::uint32_t>& kept) {
   state.kernels.select(kept);
@@ -158,13 +161,19 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
   const std::size_t room = d.max_kernels > present ? d.max_kernels - present : 0;
   const std::size_t adding = std::min(
       room, std::max<std::size_t>(1, static_cast<std::size_t>(d.growth * static_cast<double>(present))));
+  // Squared error where an insertion may help: at places that few kernels reach, which no split can mend.
+  const auto need = [&](const Probe& probe) {
+    return probe.weight < d.insert_below ? static_cast<double>(probe.error.squaredNorm()) : 0.0;
+  };
   double total = 0;
-  for (const Probe& probe : probes)
-    total += probe.error.squaredNorm();
-  std::size_t inserting =
-      total > 0 ? static_cast<std::size_t>(d.insert_share * static_cast<double>(adding)) : 0;
+  std::size_t needy = 0;
+  for (const Probe& probe : probes) {
+    total += need(probe);
+    needy += need(probe) > kNeed ? 1 : 0;
+  }
+  const std::size_t inserting =
+      std::min(needy, static_cast<std::size_t>(std::ceil(d.insert_share * static_cast<double>(adding))));
   const std::size_t splitting = std::min(adding - inserting, present);
-  inserting = total > 0 ? adding - splitting : 0;
 
   const std::vector<std::uint32_t> by_error = orderedByFalling(state.errors);
   double mean_threshold = 0;
@@ -178,7 +187,7 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
   double target = stride * random.uniform(0), before = 0;
   std::size_t inserted = 0;
   for (const Probe& probe : probes) {
-    before += probe.error.squaredNorm();
+    before += need(probe);
     if (inserted >= inserting || before <= target) continue;
     // One kernel per probe, however large its error.
     while (target < before)

@@ -34,10 +34,10 @@ struct Probe {
 };
 
 /// The budget rule. Removes up to relocate_share of the kernels, those whose absence would cost least
-/// (TrainerState::costs), then adds kernels as the budget and `growth` allow: insert_share of them at probes
-/// drawn by squared error, shaped like the strongest kernel there but smaller, coloured to mend the error at
-/// that point; where nothing covers a probe, of middling shape. The rest by splitting kernels with the
-/// largest error. Zeroes the accumulators. `seed` and `step` choose the draws.
+/// (TrainerState::costs), then adds kernels as the budget and `growth` allow: up to insert_share of them at
+/// probes that are wrong and whose weight sum is below insert_below, drawn by squared error, shaped like the
+/// strongest kernel there but smaller, coloured to mend the error at that point; where nothing covers a
+/// probe, of middling shape. The rest by splitting kernels with the largest error. Zeroes the accumulators.
 void rebalance(TrainerState& state, const TrainOptions& options, const Walker& walker,
                std::span<const Probe> probes);
 

@@ -77,6 +77,7 @@ struct DensityOptions {
   double relocate_share = 0.02;        ///< kBudget: of the kernels, removed at once at most
   double relocate_below = 0.1;         ///< kBudget: of the median cost of removal; only kernels below it go
   double insert_share = 0.5;           ///< kBudget: of the new kernels, placed at errors; the rest splits
+  double insert_below = 0.5;           ///< kBudget: weight sum at which a place counts as reached
   std::size_t insert_samples = 32768;  ///< kBudget: points at which errors are looked up
   bool split_long_axis = true;         ///< false: the short axis, as HKTex's formula read literally
 };

@@ -35,7 +35,10 @@ std::uint32_t morton(const Vec3& x) {
 void sortUniform(std::vector<double>& values) {
   const std::size_t count = values.size();
   std::vector<std::uint32_t> starts(count + 1, 0);
-  const auto bucket = [&](double x) { return static_cast<std::size_t>(x * static_cast<double>(count)); };
+  const auto bucket = [&](double x) {
+    // The product may round up to the count itself.
+    return std::min(static_cast<std::size_t>(x * static_cast<double>(count)), count - 1);
+  };
   for (const double x : values)
     ++starts[bucket(x) + 1];
   std::partial_sum(starts.begin(), starts.end(), starts.begin());
@@ -143,11 +146,15 @@ void SamplePool::draw(std::size_t first, std::span<std::uint32_t> indices) const
   }
 }
 
+double SamplePool::rarity(std::uint32_t index) const {
+  if (uniform_) return 1;
+  return before_.back() / static_cast<double>(points_.size()) / errors_[index];
+}
+
 float SamplePool::lossWeight(std::uint32_t index) const {
-  const double mean = before_.back() / static_cast<double>(points_.size());
   // A sample that was almost never drawn would throw its kernels about.
   constexpr double kMost = 8;
-  return static_cast<float>(std::min(kMost, std::pow(mean / errors_[index], options_.correction)));
+  return static_cast<float>(std::min(kMost, std::pow(rarity(index), options_.correction)));
 }
 
 void SamplePool::visit(std::span<const std::uint32_t> indices, std::span<const float> losses) {

@@ -35,7 +35,7 @@ struct Trainer::Part {
   std::vector<float> errors;
   Vec3 mean_gradient = Vec3::Zero();
   double loss = 0;
-  double sampling_seconds = 0, forward_seconds = 0, backward_seconds = 0;
+  double sampling_seconds = 0, candidate_seconds = 0, forward_seconds = 0, backward_seconds = 0;
 };
 
 Trainer::Trainer(const Surface& surface, const Appearance& appearance, Evaluator& evaluator,
@@ -73,7 +73,7 @@ bool Trainer::rebuildDue() const {
 
 bool Trainer::canSave() const {
   // An evaluator without an interval keeps nothing but what follows from the kernels.
-  return rebuildDue() || evaluator_->rebuildInterval() == 0;
+  return rebuildDue() || pruneDue() || densifyDue() || evaluator_->rebuildInterval() == 0;
 }
 
 TrainerState Trainer::state() const {
@@ -119,7 +119,7 @@ bool Trainer::restore(TrainerState state) {
 
 StepReport Trainer::step() {
   Stopwatch watch, total;
-  if (state_.step > 0) densityControl();
+  densityControl();
   profile_.density += watch.lap();
   if (rebuildDue()) {
     evaluator_->rebuild(state_.kernels);
@@ -151,6 +151,7 @@ StepReport Trainer::step() {
   for (const auto& part : parts_) {
     report.loss += part->loss;
     profile_.sampling += part->sampling_seconds;
+    profile_.candidates += part->candidate_seconds;
     profile_.forward += part->forward_seconds;
     profile_.backward += part->backward_seconds;
   }
@@ -168,7 +169,8 @@ void Trainer::evaluateParts() {
   const bool count_errors = state_.step >= at(options_.density.densify_count_from);
   for (auto& part : parts_) {
     part->mean_gradient = Vec3::Zero();
-    part->loss = part->sampling_seconds = part->forward_seconds = part->backward_seconds = 0;
+    part->loss = part->sampling_seconds = part->candidate_seconds = part->forward_seconds =
+        part->backward_seconds = 0;
     part->sums.reset(state_.kernels.size());
   }
   parallelBlocks(batch, part_size, [&](std::size_t p, std::size_t part_begin, std::size_t part_end) {
@@ -190,8 +192,8 @@ void Trainer::evaluateParts() {
         part.queries[i] = pool_.points()[indices_[begin + i]];
       watch.lap();
       evaluator_->respond(part.queries, part.responses);
+      part.candidate_seconds += watch.lap();
       composite(part.responses, filter_, part.composite);
-      part.forward_seconds += watch.lap();
       for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t index = indices_[begin + i];
         const Vec3f& color = part.composite.colors[i];
@@ -205,8 +207,9 @@ void Trainer::evaluateParts() {
         part.mean_gradient += part.d_colors[i].cast<double>();
         losses_[begin + i] = error.squaredNorm();
         part.errors[i] = error.cwiseAbs().sum() / 3;
-        part.loss += losses_[begin + i];
+        part.loss += losses_[begin + i] * pool_.rarity(index);
       }
+      part.forward_seconds += watch.lap();
       compositeVjp(part.responses, filter_, part.composite, part.d_colors,
                    count_errors ? std::span<const float>(part.errors) : std::span<const float>(),
                    0.5f * scale, part.dx, part.sums);
@@ -368,14 +371,24 @@ std::vector<Probe> Trainer::probe() {
   return probes;
 }
 
+bool Trainer::due(double from, double until, double every) const {
+  const int period = std::max(1, at(every));
+  return state_.step > 0 && state_.step >= at(from) && state_.step < at(until) && state_.step % period == 0;
+}
+
+bool Trainer::pruneDue() const {
+  const DensityOptions& d = options_.density;
+  return d.rule == Density::kPaper && due(d.prune_from, d.prune_until, d.prune_every);
+}
+
+bool Trainer::densifyDue() const {
+  const DensityOptions& d = options_.density;
+  return due(d.densify_from, d.densify_until, d.densify_every);
+}
+
 void Trainer::densityControl() {
   const DensityOptions& d = options_.density;
-  const auto due = [&](double from, double until, double every) {
-    const int period = std::max(1, at(every));
-    return state_.step >= at(from) && state_.step < at(until) && state_.step % period == 0;
-  };
-  const bool pruned = due(d.prune_from, d.prune_until, d.prune_every);
-  const bool densified = due(d.densify_from, d.densify_until, d.densify_every);
+  const bool pruned = pruneDue(), densified = densifyDue();
   if (d.rule == Density::kBudget) {
     if (densified) rebalance(state_, options_, walker_, probe());
   } else {

@@ -22,16 +22,18 @@
 
 namespace heatskin {
 
-/// Seconds spent so far, by phase.
+/// Seconds spent so far, by phase; what threads do side by side is added up.
 struct TrainProfile {
-  double sampling = 0, forward = 0, backward = 0, optimiser = 0, rebuild = 0, density = 0;
+  double sampling = 0;
+  double candidates = 0;  ///< the evaluator's respond(): candidates and their responses
+  double forward = 0, backward = 0, optimiser = 0, rebuild = 0, density = 0;
 };
 
 /// What one step saw.
 struct StepReport {
   int step = 0;
-  double loss = 0;  ///< mean over the batch of the sum over channels of squared error
-  double psnr = 0;  ///< of the batch (an estimate; error-weighted batches are harder than the surface)
+  double loss = 0;  ///< squared error summed over channels: an unbiased estimate of its mean over the surface
+  double psnr = 0;  ///< that goes with the loss
   std::size_t kernels = 0;
   double seconds = 0;
 };
@@ -69,6 +71,9 @@ class Trainer {
   static constexpr std::size_t kParts = 16;  // fixed: the order of sums must not depend on threads
 
   bool rebuildDue() const;
+  bool due(double from, double until, double every) const;
+  bool pruneDue() const;
+  bool densifyDue() const;
   void evaluateParts();
   void updateKernels(double rate);
   void densityControl();
