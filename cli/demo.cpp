@@ -207,8 +207,7 @@ class Demo : public Verb {
     rows.emplace_back("stem", fmt::format("{:.2g} % covered by less than half", 100 * stem_below_half_));
     page.section("Figures", "Of the file as stored, in this run.");
     page.drawing(lossCurve(outcome.fit.history),
-                 "The loss over the steps. Batches prefer places with large errors, so it lies above the "
-                 "mean error of the surface.",
+                 "The loss over the steps: each batch's estimate of the mean squared error of the surface.",
                  true);
     page.table("The fit", rows);
     page.table("Where the time went", profileRows(outcome));
