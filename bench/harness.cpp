@@ -15,6 +15,8 @@
 #include <sched.h>
 #endif
 
+#include "heatskin/kernels/simd_level.h"
+
 namespace heatskin::bench {
 namespace {
 
@@ -43,20 +45,6 @@ std::string cpuName() {
     }
   }
   return "unknown";
-}
-
-std::string simdLevel() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) return "avx512";
-  if (__builtin_cpu_supports("avx2")) return "avx2";
-  if (__builtin_cpu_supports("sse4.2")) return "sse4.2";
-  return "sse2";
-#elif defined(__aarch64__)
-  return "neon";
-#else
-  return "scalar";
-#endif
 }
 
 int usableCores() {

@@ -59,7 +59,7 @@ BenchRow countedRow(std::string name, std::string unit, double value, std::strin
 struct Machine {
   std::string cpu;   ///< model name as the system tells it
   int cores = 0;     ///< usable by this process
-  std::string simd;  ///< widest instruction set of the processor: "avx512", "avx2", "sse4.2", "neon", ...
+  std::string simd;  ///< level in use: "AVX3" (AVX-512), "AVX2", "SSE4", "NEON", ...
   std::string compiler;
   std::string build;  ///< "release", or "debug" when assertions are on; figures of a debug build mean nothing
   double memory_gb = 0;

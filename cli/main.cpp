@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
@@ -12,9 +13,11 @@
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/kernels/simd_level.h"
 #include "heatskin/version.h"
 
 #include "cli/console.h"
@@ -193,6 +196,11 @@ Result<void> runVerb(const VerbEntry& entry, std::vector<std::string> arguments,
     if (auto writable = checkOutputFile(common.json); !writable) return writable.error();
   }
   setThreadCount(common.threads);
+  // For comparisons and for reproducing another machine's roundings.
+  if (const char* level = std::getenv("HEATSKIN_SIMD"); level != nullptr && !setSimdLevel(level)) {
+    return usageError(
+        fmt::format("HEATSKIN_SIMD={} is none of {}", oneLine(level), fmt::join(simdLevels(), ", ")));
+  }
   Session session{console, common, std::move(command)};
   auto outcome = verb->run(session);
   if (!outcome) return outcome;

@@ -8,6 +8,7 @@
 
 #include "heatskin/base/rng.h"
 #include "heatskin/kernels/compositor.h"
+#include "heatskin/kernels/simd_level.h"
 #include "heatskin/surface/sampling.h"
 
 #include "support/tiny_surfaces.h"
@@ -91,6 +92,23 @@ void expectTwins(const Surface& surface, const LocalOptions& options, std::size_
     for (std::size_t c = 0; c < 4; ++c)
       EXPECT_NEAR(found[c], expected[c], 2e-3 * size) << "kernel " << k << " entry " << c;
   }
+}
+
+TEST(LocalEvaluator, EverySimdLevelEqualsThePlainTwin) {
+  const Surface sphere = testing::build(testing::bumpySphere(3, 0.1, 2));
+  const std::vector<std::string> levels = simdLevels();
+  ASSERT_FALSE(levels.empty());
+  EXPECT_EQ(simdLevel(), levels.front());
+  for (const std::string& level : levels) {
+    SCOPED_TRACE(level);
+    ASSERT_TRUE(setSimdLevel(level));
+    EXPECT_EQ(simdLevel(), level);
+    expectTwins(sphere, {}, 600);
+  }
+  EXPECT_FALSE(setSimdLevel("MMX"));
+  EXPECT_EQ(simdLevel(), levels.back()) << "a wrong name changes nothing";
+  ASSERT_TRUE(setSimdLevel(""));
+  EXPECT_EQ(simdLevel(), levels.front());
 }
 
 TEST(LocalEvaluator, VectorisedEqualsPlain) {
