@@ -15,6 +15,8 @@
 
 #include <hwy/highway.h>
 
+#include "heatskin/kernels/pack_table.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace heatskin {
 namespace HWY_NAMESPACE {
@@ -117,11 +119,23 @@ HWY_INLINE void addColumns(D d, const Columns<V>& columns, const RowOf& row, std
 
 #endif
 
-/// Stores the lanes of `v` that the mask names, packed, and garbage up to a whole vector; returns how many.
-/// The form of CompressStore that writes masked memory takes over a hundred cycles on some AVX-512 machines.
+/// Stores the lanes of `v` that the mask names, packed, then others up to a whole vector; returns how many.
+/// Not CompressStore: writing masked memory takes over a hundred cycles on some AVX-512 machines. Not
+/// Compress for eight lanes either: Highway's table of permutations is a local array there, which GCC 12
+/// copies to the stack at every call.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE std::size_t packInto(D d, V v, hn::Mask<D> mask, hn::TFromD<D>* HWY_RESTRICT to) {
+#if HWY_TARGET == HWY_AVX2
+  static_assert(hn::MaxLanes(D()) == 8 && sizeof(hn::TFromD<D>) == 4);
+  std::uint8_t bits[8];
+  hn::StoreMaskBits(d, mask, bits);
+  const hn::RebindToSigned<D> di;
+  const hn::Rebind<std::uint8_t, decltype(di)> d8;
+  const auto lanes = hn::PromoteTo(di, hn::LoadU(d8, kPackedLanes[bits[0]].data()));
+  hn::StoreU(hn::TableLookupLanes(v, hn::IndicesFromVec(d, lanes)), d, to);
+#else
   hn::StoreU(hn::Compress(v, mask), d, to);
+#endif
   return hn::CountTrue(d, mask);
 }
 
