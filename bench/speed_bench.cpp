@@ -30,7 +30,6 @@ namespace {
 
 constexpr std::size_t kQueries = 200'000;   // METHOD section 10
 constexpr std::size_t kBatch = 4096;        // of a step
-constexpr std::size_t kQueryBlock = 64;     // queries that go through the pipeline together
 constexpr float kRebuildRadius = 0.15f;     // the paper's propagation figure
 constexpr std::size_t kExpRounds = 20'000;  // 40 million exponentials: some tens of milliseconds
 constexpr int kStepsTogether = 40;          // of a run with one or two threads

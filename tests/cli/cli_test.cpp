@@ -11,16 +11,12 @@
 
 #include "support/run_process.h"
 #include "support/temporary_folder.h"
+#include "support/tetrahedron.h"
 
 namespace heatskin::testing {
 namespace {
 
 using nlohmann::json;
-
-// With vertex colours, so that there is nothing to warn about.
-constexpr const char* kTetrahedron =
-    "v 1 1 1 1 0 0\nv 1 -1 -1 0 1 0\nv -1 1 -1 0 0 1\nv -1 -1 1 1 1 0\n"
-    "f 1 2 3\nf 1 4 2\nf 1 3 4\nf 2 4 3\n";
 
 // One face of the tetrahedron is missing, one is there twice, one has no area.
 constexpr const char* kDirty =

@@ -14,16 +14,12 @@
 
 #include "support/run_process.h"
 #include "support/temporary_folder.h"
+#include "support/tetrahedron.h"
 
 namespace heatskin::testing {
 namespace {
 
 using nlohmann::json;
-
-// Vertex colours, no texture coordinates.
-constexpr const char* kTetrahedron =
-    "v 1 1 1 1 0 0\nv 1 -1 -1 0 1 0\nv -1 1 -1 0 0 1\nv -1 -1 1 1 1 0\n"
-    "f 1 2 3\nf 1 4 2\nf 1 3 4\nf 2 4 3\n";
 
 /// Enough steps to be interrupted, few enough to be quick. Density control comes less often than rebuilds, so
 /// that the state can be saved every ten steps.

@@ -5,12 +5,6 @@
 #include "heatskin/base/parallel.h"
 
 namespace heatskin {
-namespace {
-
-/// Queries that go through the pipeline together: their responses stay in the second-level cache.
-constexpr std::size_t kQueryBlock = 64;
-
-}  // namespace
 
 void evaluateColors(const Evaluator& evaluator, const FilterTable& filter,
                     std::span<const SurfacePoint> points, std::span<Vec3f> colors, std::span<float> weights) {

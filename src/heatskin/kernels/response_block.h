@@ -12,6 +12,10 @@ namespace heatskin {
 /// Candidates a query may have (METHOD section 3).
 inline constexpr std::size_t kDefaultCandidates = 50;
 
+/// Queries that should go through evaluator and compositor together: their responses stay in the second-level
+/// cache.
+inline constexpr std::size_t kQueryBlock = 64;
+
 /// Responses of a block of queries, in the caller's memory; reused from block to block.
 struct ResponseBlock {
   std::size_t stride = 0;              ///< room per query: the candidates, rounded up to whole vectors

@@ -59,6 +59,17 @@ std::string seedProduct() {
   return {glb->begin(), glb->end()};
 }
 
+void expectRefusedOrUsable(Asset asset, std::size_t& read, std::size_t& refused) {
+  const auto product = decodeProduct(std::move(asset));
+  if (product) {
+    ++read;
+    expectUsable(*product);
+  } else {
+    ++refused;
+    expectOneLine(product.error());
+  }
+}
+
 TEST(ProductMutation, DamagedFilesAreRefusedOrUsable) {
   std::size_t read = 0, refused = 0;
   forEachMutation(seedProduct(), 4000, [&](std::string_view file) {
@@ -67,14 +78,7 @@ TEST(ProductMutation, DamagedFilesAreRefusedOrUsable) {
     auto asset =
         readGltfBytes({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()}, "a.glb", options);
     if (!asset) return expectOneLine(asset.error());
-    const auto product = decodeProduct(std::move(*asset));
-    if (product) {
-      ++read;
-      expectUsable(*product);
-    } else {
-      ++refused;
-      expectOneLine(product.error());
-    }
+    expectRefusedOrUsable(std::move(*asset), read, refused);
   });
   // Both happen, or the damage is too small or too great to tell anything.
   EXPECT_GT(read, 50u);
@@ -89,14 +93,7 @@ TEST(ProductMutation, DamagedExtensionsAreRefusedOrUsable) {
   const auto check = [&](const RawExtension& raw) {
     Asset asset = *good;
     asset.raw_extensions = {raw};
-    const auto product = decodeProduct(std::move(asset));
-    if (product) {
-      ++read;
-      expectUsable(*product);
-    } else {
-      ++refused;
-      expectOneLine(product.error());
-    }
+    expectRefusedOrUsable(std::move(asset), read, refused);
   };
   const RawExtension whole = good->raw_extensions.at(0);
   forEachMutation(whole.json, 4000, [&](std::string_view json) {

@@ -14,8 +14,8 @@
 namespace heatskin::testing {
 
 /// A thin ring with smoothly varying vertex colours and one jump: little area, so that few kernels cover it.
-inline Asset colourfulRing() {
-  const Soup soup = torus(40, 10, 0.15);
+inline Asset colourfulRing(std::uint32_t around = 40, std::uint32_t across = 10) {
+  const Soup soup = torus(around, across, 0.15);
   Asset asset;
   Primitive primitive;
   primitive.positions = soup.positions;
@@ -34,8 +34,7 @@ inline Asset colourfulRing() {
   return asset;
 }
 
-/// Few samples and kernels. Density control comes less often than rebuilds, as in real fits: a state can be
-/// saved in between.
+/// Few samples and kernels. In so few steps density control comes more often than rebuilds.
 inline FitConfig tinyConfig(int steps) {
   FitConfig config;
   config.train.steps = steps;
@@ -44,7 +43,6 @@ inline FitConfig tinyConfig(int steps) {
   config.train.start.kernels = 60;
   config.train.density.max_kernels = 200;
   config.train.density.min_kernels = 10;
-  config.train.density.densify_every = 0.2;
   return config;
 }
 

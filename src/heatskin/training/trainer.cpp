@@ -16,8 +16,6 @@
 namespace heatskin {
 namespace {
 
-/// Queries that go through the pipeline together: their responses stay in the second-level cache.
-constexpr std::size_t kQueryBlock = 64;
 constexpr std::size_t kKernelBlock = 256;
 
 constexpr double kBeta1 = 0.9, kBeta2 = 0.999, kAdamEpsilon = 1e-8;

@@ -9,32 +9,10 @@
 #include "heatskin/evaluators/local/local_evaluator.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/training/streams.h"
-
-#include "support/tiny_surfaces.h"
+#include "heatskin/training/test_fits.h"
 
 namespace heatskin {
 namespace {
-
-/// A thin ring with smoothly varying vertex colours and one jump: little area, so that few kernels cover it.
-Asset colourfulRing() {
-  const testing::Soup soup = testing::torus(64, 16, 0.15);
-  Asset asset;
-  Primitive primitive;
-  primitive.positions = soup.positions;
-  for (const auto& f : soup.faces)
-    primitive.triangles.insert(primitive.triangles.end(), f.begin(), f.end());
-  for (const Vec3& x : soup.positions) {
-    const Vec3 n = x.normalized();
-    primitive.colors.emplace_back(static_cast<float>(0.5 + 0.5 * n.x()),
-                                  static_cast<float>(0.5 + 0.5 * std::sin(5 * n.y())),
-                                  static_cast<float>(n.z() > 0 ? 0.9 : 0.1), 1.0f);
-  }
-  asset.meshes.push_back({"", {primitive}});
-  Instance instance;
-  instance.mesh = 0;
-  asset.instances.push_back(instance);
-  return asset;
-}
 
 TrainOptions smallFit(int steps) {
   TrainOptions options;
@@ -47,7 +25,7 @@ TrainOptions smallFit(int steps) {
 }
 
 struct Fit {
-  Asset asset = colourfulRing();
+  Asset asset = testing::colourfulRing(64, 16);
   Surface surface = std::move(*Surface::build(asset));
   Appearance appearance{asset, surface};
   local::LocalEvaluator evaluator{surface, {}};

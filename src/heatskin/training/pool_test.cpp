@@ -1,0 +1,108 @@
+#include "heatskin/training/pool.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "heatskin/training/test_fits.h"
+
+namespace heatskin {
+namespace {
+
+constexpr std::size_t kPool = 2000, kBatch = 500;
+
+struct Setting {
+  Asset asset = testing::colourfulRing();
+  Surface surface = std::move(*Surface::build(asset));
+  Appearance appearance{asset, surface};
+
+  SamplePool pool(Sampling rule) const {
+    SamplingOptions options;
+    options.pool = kPool;
+    options.rule = rule;
+    options.error_power = 0.5;
+    options.correction = 1;
+    return SamplePool(surface, appearance, options, 3);
+  }
+};
+
+std::vector<std::uint32_t> drawn(SamplePool& pool, int step, bool uniform) {
+  std::vector<std::uint32_t> indices(kBatch);
+  pool.prepareDraw(step, uniform, kBatch);
+  pool.draw(0, indices);
+  return indices;
+}
+
+/// Gives sample i a squared error that grows with i: from 1e-4 to 1.
+void tellErrors(SamplePool& pool) {
+  std::vector<std::uint32_t> indices(kPool);
+  std::vector<float> losses(kPool);
+  for (std::uint32_t i = 0; i < kPool; ++i) {
+    indices[i] = i;
+    const float root = 0.01f + 0.99f * static_cast<float>(i) / kPool;
+    losses[i] = root * root;
+  }
+  pool.visit(indices, losses);
+}
+
+TEST(SamplePool, BatchesComeInOrderAndPartsMakeUpTheWhole) {
+  const Setting setting;
+  for (const Sampling rule : {Sampling::kPaper, Sampling::kStratified}) {
+    SamplePool pool = setting.pool(rule);
+    for (const bool uniform : {true, false}) {
+      const auto whole = drawn(pool, 7, uniform);
+      EXPECT_TRUE(std::is_sorted(whole.begin(), whole.end()));
+      EXPECT_LT(whole.back(), kPool);
+      std::vector<std::uint32_t> part(100);
+      pool.draw(300, part);
+      EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + 300));
+      EXPECT_NE(drawn(pool, 8, uniform), whole);
+    }
+  }
+}
+
+TEST(SamplePool, StratifiedDrawsFillEveryPart) {
+  const Setting setting;
+  SamplePool pool = setting.pool(Sampling::kStratified);
+  const auto indices = drawn(pool, 1, true);
+  for (std::size_t i = 0; i < kBatch; ++i)
+    EXPECT_EQ(indices[i] / (kPool / kBatch), i);
+}
+
+TEST(SamplePool, DrawsFollowTheErrorAndRarityUndoesIt) {
+  const Setting setting;
+  SamplePool pool = setting.pool(Sampling::kStratified);
+  tellErrors(pool);
+  // The weight of sample i is the root of its squared error, linear in i: the upper half has 3/4 of the
+  // draws.
+  double upper = 0, rarity = 0, estimate = 0, truth = 0;
+  constexpr int kSteps = 40;
+  for (int step = 0; step < kSteps; ++step) {
+    for (const std::uint32_t i : drawn(pool, step, false)) {
+      upper += i >= kPool / 2 ? 1 : 0;
+      rarity += pool.rarity(i);
+      estimate += pool.rarity(i) * i;
+    }
+  }
+  for (std::size_t i = 0; i < kPool; ++i)
+    truth += static_cast<double>(i) / kPool;
+  constexpr double kDraws = kSteps * kBatch;
+  EXPECT_NEAR(upper / kDraws, 0.75, 0.01) << "root weights from 0.01 to 1: 0.7475";
+  EXPECT_NEAR(rarity / kDraws, 1, 0.05) << "the mean weight of a uniform draw";
+  EXPECT_NEAR(estimate / kDraws / truth, 1, 0.01) << "a mean over the surface, unbiased";
+}
+
+TEST(SamplePool, ThePapersErrorsBarelyMove) {
+  // Trap 11.2: one visit multiplies a weight by 0.99.
+  const Setting setting;
+  SamplePool pool = setting.pool(Sampling::kPaper);
+  const std::vector<std::uint32_t> indices = {5};
+  const std::vector<float> losses = {0.5f};
+  pool.visit(indices, losses);
+  EXPECT_NEAR(pool.errors()[5], 0.99e5, 1);
+  EXPECT_EQ(pool.errors()[6], 1e5f);
+}
+
+}  // namespace
+}  // namespace heatskin
