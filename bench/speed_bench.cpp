@@ -243,7 +243,7 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
   for (const SurfacePoint& k : kernels.positions) {
     sources.push_back({k.face, subject.surface.faceCoordinates(k).cast<float>(), kRebuildRadius});
   }
-  local::SupportBuilder builder(subject.surface, config.evaluator.local.edge_tolerance);
+  local::SupportBuilder builder(subject.surface, config.evaluator.local);
   local::SupportTable table;
   const std::size_t batch = std::min(kBatch, points.size());
   PairLoops loops(evaluator, kernels, std::span(points).first(batch));

@@ -23,7 +23,16 @@ namespace heatskin::bench {
 namespace {
 
 constexpr double kRadius = 0.4;
-constexpr double kTolerances[] = {0.1, 0, 0.05, 0.2};
+/// The rules that are compared: the paper's with several tolerances, and ours.
+constexpr struct {
+  const char* name;
+  local::Sight sight;
+  double tolerance;
+} kRules[] = {
+    {"last_edge_0.1", local::Sight::kLastEdge, 0.1},   {"last_edge_0", local::Sight::kLastEdge, 0},
+    {"last_edge_0.05", local::Sight::kLastEdge, 0.05}, {"last_edge_0.2", local::Sight::kLastEdge, 0.2},
+    {"carried_0.1", local::Sight::kCarried, 0.1},      {"carried_0.5", local::Sight::kCarried, 0.5},
+};
 constexpr double kSamePlace = 1e-6;  // surface units; vertices of the file are 1e-3 apart or more
 
 /// Vertex positions of an OBJ, in the order of the file: the table counts vertices as the file does.
@@ -116,11 +125,13 @@ Result<BenchReport> runUnfoldingBench(const BenchOptions& options) {
   progress.end();
 
   report.subject = fmt::format("spot, {} sources, radius {:g}", exact->size(), kRadius);
-  for (const double tolerance : kTolerances) {
-    const UnfoldingAccuracy result = unfoldingAccuracy(*surface, *exact, kRadius, tolerance);
+  for (const auto& rule : kRules) {
+    local::LocalOptions unfolding;
+    unfolding.sight = rule.sight;
+    unfolding.edge_tolerance = rule.tolerance;
+    const UnfoldingAccuracy result = unfoldingAccuracy(*surface, *exact, kRadius, unfolding);
     const auto add = [&](const char* name, const char* unit, double value, std::string note = {}) {
-      report.rows.push_back(
-          countedRow(fmt::format("{}_tolerance_{:g}", name, tolerance), unit, value, std::move(note)));
+      report.rows.push_back(countedRow(fmt::format("{}_{}", name, rule.name), unit, value, std::move(note)));
     };
     add("distance_error_median", "%", result.median,
         fmt::format("{} pairs of a source and a vertex", result.pairs));

@@ -104,8 +104,8 @@ std::vector<ExactDistances> exactDistances(const Surface& surface, std::span<con
 }
 
 UnfoldingAccuracy unfoldingAccuracy(const Surface& surface, std::span<const ExactDistances> exact,
-                                    double radius, double edge_tolerance, double inside) {
-  const local::SupportBuilder builder(surface, edge_tolerance);
+                                    double radius, const local::LocalOptions& options, double inside) {
+  const local::SupportBuilder builder(surface, options);
   UnfoldingAccuracy result;
   std::vector<double> errors;
   std::size_t missed = 0, below = 0, faces_missed = 0;

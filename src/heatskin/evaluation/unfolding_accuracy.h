@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "heatskin/evaluators/local/options.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin {
@@ -40,8 +41,9 @@ struct UnfoldingAccuracy {
 /// the centroid inside. Less than float rounding of a distance, but on the right side of every edge.
 inline constexpr double kInside = 1e-5;
 
-/// Propagates supports of `radius` from the sources with this edge tolerance (LocalOptions).
+/// Propagates supports of `radius` from the sources, with the sight and edge tolerance of `options`.
 UnfoldingAccuracy unfoldingAccuracy(const Surface& surface, std::span<const ExactDistances> exact,
-                                    double radius, double edge_tolerance, double inside = kInside);
+                                    double radius, const local::LocalOptions& options,
+                                    double inside = kInside);
 
 }  // namespace heatskin

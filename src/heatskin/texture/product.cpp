@@ -176,7 +176,7 @@ constexpr std::size_t kReachSamples = 64;
 double estimatePairs(const KernelSet& kernels, const Surface& surface, const local::LocalOptions& options) {
   const double most = static_cast<double>(kernels.size()) * surface.faceCount();
   if (most <= kMaxPairs) return most;
-  const local::SupportBuilder builder(surface, options.edge_tolerance);
+  const local::SupportBuilder builder(surface, options);
   const std::size_t samples = std::min(kernels.size(), kReachSamples);
   double reached = 0;
   for (std::size_t s = 0; s < samples; ++s) {

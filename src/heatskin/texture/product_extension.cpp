@@ -30,13 +30,14 @@ constexpr std::size_t kWrittenInfoBytes = kMaxInfoBytes / 3;
 constexpr std::size_t kMaxKernels = std::size_t{50} << 20;
 
 constexpr std::string_view kRuleNames[] = {"perQuery", "perFace"};
+constexpr std::string_view kSightNames[] = {"lastEdge", "carried"};
 
 /// Every option that decides a colour, with its name in the file and its limits. The binding below stops
 /// compiling when LocalOptions gets a new field: give it a line here and in docs/format.md.
 template <class Options, class Visitor>
 void visitLocalOptions(Options& options, Visitor&& visit) {
   auto& [diffusion_time, window_sigma, max_radius, support_tail, candidates, rule, rebuild_interval,
-         isotropic, euclidean, edge_tolerance] = options;
+         isotropic, euclidean, sight, edge_tolerance] = options;
   (void)rebuild_interval;  // only matters while kernels move
   visit.number("diffusionTime", diffusion_time, 1e-9, 1e9);
   visit.number("windowSigma", window_sigma, 0, 1e9);
@@ -46,6 +47,7 @@ void visitLocalOptions(Options& options, Visitor&& visit) {
   visit.choice("candidateRule", rule, kRuleNames);
   visit.boolean("isotropic", isotropic);
   visit.boolean("euclidean", euclidean);
+  visit.choice("sight", sight, kSightNames);
   visit.number("edgeTolerance", edge_tolerance, 0, 10);
 }
 

@@ -20,6 +20,7 @@ ProductExtension unusual() {
   e.options.local.rule = local::CandidateRule::kPerFace;
   e.options.local.isotropic = true;
   e.options.local.euclidean = true;
+  e.options.local.sight = local::Sight::kCarried;
   e.options.local.edge_tolerance = 0.05;
   e.mean_color = {0.1f, 0.2f, 1.0f};
   e.kernels = 7;
@@ -43,6 +44,7 @@ TEST(ProductExtension, EverythingComesBack) {
   EXPECT_EQ(a.rule, b.rule);
   EXPECT_EQ(a.isotropic, b.isotropic);
   EXPECT_EQ(a.euclidean, b.euclidean);
+  EXPECT_EQ(a.sight, b.sight);
   EXPECT_EQ(a.edge_tolerance, b.edge_tolerance);
   EXPECT_EQ(read->mean_color, e.mean_color);
   EXPECT_EQ(read->kernels, e.kernels);

@@ -92,6 +92,7 @@ constexpr Option choice(std::string_view key, Field, std::string_view help) {
 constexpr std::string_view kDecays[] = {"halving", "cosine"};
 constexpr std::string_view kSamplings[] = {"paper", "stratified"};
 constexpr std::string_view kDensities[] = {"paper", "budget"};
+constexpr std::string_view kSights[] = {"last_edge", "carried"};
 constexpr std::string_view kCandidateRules[] = {"per_query", "per_face"};
 
 constexpr double kMaxRate = 1e4;
@@ -120,6 +121,7 @@ constexpr Option kOptions[] = {
     option("local.rebuild_interval", HEATSKIN_FIELD(evaluator.local.rebuild_interval), 1, 1e6, "steps between renewals of the supports"),
     option("local.isotropic", HEATSKIN_FIELD(evaluator.local.isotropic), "ignore anisotropy and angle"),
     option("local.euclidean", HEATSKIN_FIELD(evaluator.local.euclidean), "chord distance and projected frame instead of developed ones"),
+    choice<kSights>("local.sight", HEATSKIN_FIELD(evaluator.local.sight), "what an unfolding must see: the last edge as in the paper, or what all edges before leave visible"),
     option("local.edge_tolerance", HEATSKIN_FIELD(evaluator.local.edge_tolerance), 0, 1, "of the edge window, in edge lengths"),
 
     option("sampling.pool", HEATSKIN_FIELD(train.sampling.pool), 1, kMaxSamples, "samples with known colours that batches are drawn from"),

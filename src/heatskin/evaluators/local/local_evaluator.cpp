@@ -37,7 +37,7 @@ double supportRadius(double sharpness, double threshold, const LocalOptions& opt
 }
 
 LocalEvaluator::LocalEvaluator(const Surface& surface, const LocalOptions& options)
-    : surface_(&surface), options_(options), builder_(surface, options.edge_tolerance) {}
+    : surface_(&surface), options_(options), builder_(surface, options) {}
 
 PairTables LocalEvaluator::tables() const {
   PairTables t;

@@ -10,6 +10,12 @@ enum class CandidateRule {
   kPerFace,   ///< PF: those nearest to the face's centroid, the same for the whole face
 };
 
+/// What a development must see on its way to the next face.
+enum class Sight {
+  kLastEdge,  ///< the straight line to the next face passes the shared edge (METHOD section 8)
+  kCarried,   ///< the part of that edge which all edges before leave visible decides how soon a face is taken
+};
+
 /// Options of LocalHK; the defaults are the paper's final method. Every row of its ablation table is a
 /// combination.
 struct LocalOptions {
@@ -22,6 +28,7 @@ struct LocalOptions {
   int rebuild_interval = 10;
   bool isotropic = false;       ///< ignore anisotropy and angle
   bool euclidean = false;       ///< chord distance and a frame projected in space, on unfolded supports
+  Sight sight = Sight::kLastEdge;
   double edge_tolerance = 0.1;  ///< of the edge window, in edge lengths (METHOD section 8)
 };
 

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kBlocks = 16;
 
 /// Twice the area between a centre and an edge, relative to the squared edge length, that is float rounding.
-constexpr double kBehindSlack = 1e-5;
+constexpr double kBehindSlack = 1e-6;
 
 /// A coordinate no support reaches; puts missing neighbours out of every radius, and its square is finite.
 constexpr float kNowhere = 1e15f;
@@ -33,27 +33,73 @@ Lanes lanes(const float (&values)[4]) {
 /// Vector loads may read this far past the last pair.
 constexpr std::size_t kPadding = 64;
 
+/// How often a face may pass on what it sees. With carried sight a second arrival often sees faces the first
+/// one cannot; a third gained nothing on spot (docs/results/geometry.md).
+template <Sight kSight>
+constexpr std::uint32_t kVisits = kSight == Sight::kCarried ? 2 : 1;
+
+/// What a path through a closed window is taken to be longer, in lengths of the edge.
+constexpr float kClosedDetour = 1;
+
+/// A part of an edge, by the places of its ends along the edge; 0 and 1 are the corners.
+struct Window {
+  float low, high;
+  bool closed;
+};
+
+/// A point this close to the developed centre (squared, surface units) says nothing about directions: float
+/// developments are off by 1e-8, so angles would be by more than 1e-4.
+constexpr float kBlind = 1e-8f;
+
+/// The part of the edge a + w (ex, ey) that is seen from (sx, sy) between the points (lx, ly) and (hx, hy),
+/// which lie on an edge passed before. Where nothing is seen, the end nearest to it.
+Window windowOnEdge(float ax, float ay, float ex, float ey, float sx, float sy, float lx, float ly, float hx,
+                    float hy) {
+  // The ray through (px, py) meets the edge's line at w, in front of the centre or behind it.
+  const auto cut = [&](float px, float py, float& w) {
+    const float rx = px - sx, ry = py - sy, across = ex * ry - ey * rx;
+    if (across == 0 || rx * rx + ry * ry < kBlind) return false;
+    w = ((sx - ax) * ry - (sy - ay) * rx) / across;
+    return (ax + w * ex - sx) * rx + (ay + w * ey - sy) * ry > 0;
+  };
+  float low = 0, high = 1;
+  const bool low_meets = cut(lx, ly, low), high_meets = cut(hx, hy, high);
+  const float from = low_meets ? std::max(0.0f, low) : 0.0f, to = high_meets ? std::min(1.0f, high) : 1.0f;
+  if (from <= to) return {from, to, false};
+  const float end = from >= 1 ? 1.0f : (to <= 0 ? 0.0f : std::clamp(0.5f * (from + to), 0.0f, 1.0f));
+  return {end, end, true};
+}
+
 }  // namespace
+
+/// A face, and how it was reached.
+struct SupportBuilder::Arrival {
+  std::uint32_t face;
+  Development development;
+  float center_x, center_y;
+};
+
+/// An arrival that knows the ends of what is visible of the edge it came through, in the face's coordinates.
+struct SupportBuilder::SeenArrival : Arrival {
+  float low_x, low_y, high_x, high_y;
+};
 
 /// A thread's memory for one propagation after another.
 struct SupportBuilder::Scratch {
-  struct Arrival {
-    std::uint32_t face;
-    Development development;
-    float center_x, center_y;
-  };
   std::vector<Arrival> arrivals;  // in the order they were found
-  /// Squared distance and arrival in one number, so that the heap moves eight bytes: bits of a non-negative
-  /// float sort like the float, and equal distances go by arrival.
+  std::vector<SeenArrival> seen_arrivals;
+  /// Length and arrival in one number, so that the heap moves eight bytes: bits of a non-negative
+  /// float sort like the float, and equal lengths go by arrival.
   std::vector<std::uint64_t> heap;
-  std::vector<std::uint32_t> stamps;
+  std::vector<std::uint32_t> stamps;  // [F] epoch + visits; epoch or less: none
   std::uint32_t epoch = 0;
 };
 
-SupportBuilder::SupportBuilder(const Surface& surface, double edge_tolerance)
+SupportBuilder::SupportBuilder(const Surface& surface, const LocalOptions& options)
     : hinges_(surface.faceCount()),
       face_count_(surface.faceCount()),
-      edge_tolerance_(static_cast<float>(edge_tolerance)) {
+      sight_(options.sight),
+      edge_tolerance_(static_cast<float>(options.edge_tolerance)) {
   parallelFor(surface.faceCount(), 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t f = begin; f < end; ++f) {
       Hinges& hinges = hinges_[f];
@@ -89,24 +135,50 @@ SupportBuilder::SupportBuilder(const Surface& surface, double edge_tolerance)
 
 void SupportBuilder::propagateInto(const SupportSource& source, Scratch& scratch,
                                    std::vector<Reached>& out) const {
-  if (scratch.stamps.size() != face_count_) {
+  if (sight_ == Sight::kCarried) {
+    propagateSeeing<Sight::kCarried>(source, scratch, out);
+  } else {
+    propagateSeeing<Sight::kLastEdge>(source, scratch, out);
+  }
+}
+
+template <Sight kSight>
+void SupportBuilder::propagateSeeing(const SupportSource& source, Scratch& scratch,
+                                     std::vector<Reached>& out) const {
+  constexpr bool kCarried = kSight == Sight::kCarried;
+  if (scratch.stamps.size() != face_count_ || scratch.epoch > kNone - 2 * kVisits<kSight>) {
     scratch.stamps.assign(face_count_, 0);
     scratch.epoch = 0;
   }
-  ++scratch.epoch;
+  const std::uint32_t fresh = scratch.epoch, done = fresh + kVisits<kSight>;
+  scratch.epoch = done;
+  auto& stamps = scratch.stamps;
   auto& heap = scratch.heap;
-  auto& arrivals = scratch.arrivals;
+  auto& arrivals = [&]() -> auto& {
+    if constexpr (kCarried) {
+      return scratch.seen_arrivals;
+    } else {
+      return scratch.arrivals;
+    }
+  }
+  ();
   heap.clear();
   arrivals.clear();
-  arrivals.push_back({source.face, {1, 0, 0, 0}, source.center.x(), source.center.y()});
+  arrivals.emplace_back();
+  static_cast<Arrival&>(arrivals.back()) = {source.face, {1, 0, 0, 0}, source.center.x(), source.center.y()};
   heap.push_back(0);
   while (!heap.empty()) {
-    const Scratch::Arrival entry = arrivals[heap.front() & 0xFFFFFFFFu];
+    const std::uint32_t index = heap.front() & 0xFFFFFFFFu;
+    const auto entry = arrivals[index];
     std::pop_heap(heap.begin(), heap.end(), std::greater<>());
     heap.pop_back();
-    if (scratch.stamps[entry.face] == scratch.epoch) continue;
-    scratch.stamps[entry.face] = scratch.epoch;
-    out.push_back({entry.face, entry.development});
+    std::uint32_t& stamp = stamps[entry.face];
+    if (stamp == done) continue;
+    if (stamp <= fresh) {
+      out.push_back({entry.face, entry.development});
+      stamp = fresh;
+    }
+    ++stamp;
     const Hinges& hinges = hinges_[entry.face];
     const Lanes cosine = lanes(hinges.cosine), sine = lanes(hinges.sine);
     const Lanes sx = cosine * entry.center_x - sine * entry.center_y + lanes(hinges.x);
@@ -124,16 +196,39 @@ void SupportBuilder::propagateInto(const SupportSource& source, Scratch& scratch
     for (int e = 0; e < 3; ++e) {
       if (!passes[e]) continue;
       const std::uint32_t face = hinges.face[e];
-      if (scratch.stamps[face] == scratch.epoch) continue;
+      if (stamps[face] == done) continue;
       const Development& from = entry.development;
       const std::uint64_t arrival = arrivals.size();
       const float c = hinges.cosine[e], n = hinges.sine[e];
-      arrivals.push_back({face,
-                          {from.cosine * c - from.sine * n, from.sine * c + from.cosine * n,
-                           c * from.x - n * from.y + hinges.x[e], n * from.x + c * from.y + hinges.y[e]},
-                          sx[e],
-                          sy[e]});
-      heap.push_back(std::uint64_t{std::bit_cast<std::uint32_t>(squared[e])} << 32 | arrival);
+      auto& next = arrivals.emplace_back();
+      static_cast<Arrival&>(next) = {
+          face,
+          {from.cosine * c - from.sine * n, from.sine * c + from.cosine * n,
+           c * from.x - n * from.y + hinges.x[e], n * from.x + c * from.y + hinges.y[e]},
+          sx[e],
+          sy[e]};
+      float length = squared[e];
+      if constexpr (kCarried) {
+        const float ax = hinges.ax[e], ay = hinges.ay[e], ex = hinges.ex[e], ey = hinges.ey[e];
+        Window window{0, 1, false};
+        if (index != 0) {  // inside its own face a source sees everything
+          window = windowOnEdge(ax, ay, ex, ey, sx[e], sy[e], c * entry.low_x - n * entry.low_y + hinges.x[e],
+                                n * entry.low_x + c * entry.low_y + hinges.y[e],
+                                c * entry.high_x - n * entry.high_y + hinges.x[e],
+                                n * entry.high_x + c * entry.high_y + hinges.y[e]);
+        }
+        next.low_x = ax + window.low * ex;
+        next.low_y = ay + window.low * ey;
+        next.high_x = ax + window.high * ex;
+        next.high_y = ay + window.high * ey;
+        // To the origin, through the visible part of the edge.
+        const float straight = slope[e] != 0 ? along[e] / slope[e] : 0.5f;
+        const float place = std::clamp(straight, window.low, window.high);
+        const float px = ax + place * ex, py = ay + place * ey;
+        length = std::hypot(px - sx[e], py - sy[e]) + std::hypot(px, py);
+        if (window.closed) length += kClosedDetour * std::hypot(ex, ey);
+      }
+      heap.push_back(std::uint64_t{std::bit_cast<std::uint32_t>(length)} << 32 | arrival);
       std::push_heap(heap.begin(), heap.end(), std::greater<>());
     }
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heatskin/base/vec.h"
+#include "heatskin/evaluators/local/options.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin::local {
@@ -42,12 +43,13 @@ struct SupportTable {
 /// count.
 class SupportBuilder {
  public:
-  /// `edge_tolerance` as in LocalOptions.
-  SupportBuilder(const Surface& surface, double edge_tolerance);
+  /// Of the options, `sight` and `edge_tolerance` count.
+  SupportBuilder(const Surface& surface, const LocalOptions& options);
 
   /// Fills `table` with every pair of a source and a face it reaches: the face's centroid is closer to the
   /// developed centre than radius + face radius, and the straight line there passes the edges it should
-  /// (edge-window test). Each pair is finalised once, in the order of distance.
+  /// (edge-window test). Each pair is finalised once, in the order of distance; with Sight::kCarried, in that
+  /// of the length of a path that stays in what is visible.
   void build(std::span<const SupportSource> sources, SupportTable& table);
 
   /// The same for a single source, in the order the faces were reached (for tests and the geometry table).
@@ -68,12 +70,17 @@ class SupportBuilder {
     float radius[4];                       ///< circumscribed radius of the neighbour around its centroid
     std::uint32_t face[4];                 ///< neighbour, or kNone
   };
+  struct Arrival;
+  struct SeenArrival;
   struct Scratch;
 
   void propagateInto(const SupportSource& source, Scratch& scratch, std::vector<Reached>& out) const;
+  template <Sight kSight>
+  void propagateSeeing(const SupportSource& source, Scratch& scratch, std::vector<Reached>& out) const;
 
   std::vector<Hinges> hinges_;  // [F]
   std::uint32_t face_count_;
+  Sight sight_;
   float edge_tolerance_;
   std::vector<std::vector<Reached>> block_pairs_;
   std::vector<std::vector<std::uint32_t>> block_sizes_;  // [block][source in block]

@@ -14,7 +14,16 @@
 namespace heatskin::local {
 namespace {
 
-constexpr double kPaperTolerance = 0.1;
+/// The paper's rule and ours: everything here holds for both.
+class Supports : public ::testing::TestWithParam<Sight> {
+ protected:
+  Supports() {
+    options_.sight = GetParam();
+    if (options_.sight == Sight::kCarried) options_.edge_tolerance = 0.5;
+  }
+
+  LocalOptions options_;
+};
 
 std::vector<SupportSource> sourcesOn(const Surface& surface, std::size_t count, float radius) {
   std::vector<SupportSource> sources;
@@ -24,9 +33,9 @@ std::vector<SupportSource> sourcesOn(const Surface& surface, std::size_t count, 
   return sources;
 }
 
-TEST(Supports, OnAPlaneTheDevelopmentIsThePlaneItself) {
+TEST_P(Supports, OnAPlaneTheDevelopmentIsThePlaneItself) {
   const Surface surface = testing::build(testing::flatGrid(12, 12));
-  const SupportBuilder builder(surface, kPaperTolerance);
+  const SupportBuilder builder(surface, options_);
   for (const SupportSource& source : sourcesOn(surface, 50, 0.4f)) {
     const Vec3 center = surface.frames()[source.face].fromFace(source.center.cast<double>());
     std::set<std::uint32_t> reached;
@@ -47,9 +56,9 @@ TEST(Supports, OnAPlaneTheDevelopmentIsThePlaneItself) {
   }
 }
 
-TEST(Supports, NoPairComesTwiceAndAllAreWithinReach) {
+TEST_P(Supports, NoPairComesTwiceAndAllAreWithinReach) {
   const Surface surface = testing::build(testing::bumpySphere(3, 0.2, 5));
-  const SupportBuilder builder(surface, kPaperTolerance);
+  const SupportBuilder builder(surface, options_);
   for (const SupportSource& source : sourcesOn(surface, 100, 0.6f)) {
     std::set<std::uint32_t> reached;
     for (const auto& pair : builder.propagate(source)) {
@@ -66,9 +75,9 @@ TEST(Supports, NoPairComesTwiceAndAllAreWithinReach) {
   }
 }
 
-TEST(Supports, TheTableHoldsTheSinglePropagationsForAnyThreadCount) {
+TEST_P(Supports, TheTableHoldsTheSinglePropagationsForAnyThreadCount) {
   const Surface surface = testing::build(testing::torus(24, 40));
-  SupportBuilder builder(surface, kPaperTolerance);
+  SupportBuilder builder(surface, options_);
   const auto sources = sourcesOn(surface, 300, 0.3f);
   SupportTable expected;
   setThreadCount(1);
@@ -89,7 +98,7 @@ TEST(Supports, TheTableHoldsTheSinglePropagationsForAnyThreadCount) {
   for (const int threads : {2, 3, 8}) {
     setThreadCount(threads);
     SupportTable table;
-    SupportBuilder(surface, kPaperTolerance).build(sources, table);
+    SupportBuilder(surface, options_).build(sources, table);
     EXPECT_EQ(table.begin, expected.begin);
     EXPECT_EQ(table.kernels, expected.kernels);
     EXPECT_EQ(table.developments, expected.developments);
@@ -97,7 +106,7 @@ TEST(Supports, TheTableHoldsTheSinglePropagationsForAnyThreadCount) {
   setThreadCount(0);
 }
 
-TEST(Supports, StayInsideTheirComponentAndStopAtBoundaries) {
+TEST_P(Supports, StayInsideTheirComponentAndStopAtBoundaries) {
   testing::Soup two = testing::flatGrid(4, 4);
   const auto count = static_cast<std::uint32_t>(two.positions.size());
   const std::size_t faces = two.faces.size();
@@ -108,7 +117,7 @@ TEST(Supports, StayInsideTheirComponentAndStopAtBoundaries) {
   }
   const Surface surface = testing::build(two);
   ASSERT_EQ(surface.componentCount(), 2u);
-  const SupportBuilder builder(surface, kPaperTolerance);
+  const SupportBuilder builder(surface, options_);
   for (const SupportSource& source : sourcesOn(surface, 20, 5.0f)) {
     const auto reached = builder.propagate(source);
     EXPECT_EQ(reached.size(), faces);
@@ -117,13 +126,18 @@ TEST(Supports, StayInsideTheirComponentAndStopAtBoundaries) {
   }
 }
 
-TEST(Supports, AroundAConePointNothingLoops) {
+TEST_P(Supports, AroundAConePointNothingLoops) {
   const Surface surface = testing::build(testing::cone(1.0, 12, 6));
-  const SupportBuilder builder(surface, kPaperTolerance);
+  const SupportBuilder builder(surface, options_);
   for (const SupportSource& source : sourcesOn(surface, 40, 10.0f)) {
     EXPECT_LE(builder.propagate(source).size(), surface.faceCount());
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(EverySight, Supports, ::testing::Values(Sight::kLastEdge, Sight::kCarried),
+                         [](const auto& test) {
+                           return test.param == Sight::kCarried ? "Carried" : "LastEdge";
+                         });
 
 }  // namespace
 }  // namespace heatskin::local
