@@ -23,6 +23,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 #define HEATSKIN_TILE_ROWS 8
 #endif
 
+constexpr std::size_t blocksOf(std::size_t count, std::size_t size) {
+  return (count + size - 1) / size;
+}
+
 /// C += sign A B for kRows rows and kVectors vectors of columns; the last vector may be partial.
 template <std::size_t kRows, std::size_t kVectors, class T>
 HWY_INLINE void multiplyTile(const LeftFactor<T>& a, const T* a_rows, T sign, const T* b,
@@ -82,15 +86,71 @@ HWY_INLINE void multiplyPanel(std::size_t rows, const LeftFactor<T>& a, T sign, 
 }
 
 template <class T>
-HWY_INLINE void multiplyPanels(std::size_t rows, std::size_t columns, T sign, const LeftFactor<T>& a,
-                               const T* b, std::size_t b_stride, T* c, std::size_t c_stride) {
+void multiplyPanels(std::size_t rows, std::size_t columns, T sign, const LeftFactor<T>& a, const T* b,
+                    std::size_t b_stride, T* c, std::size_t c_stride) {
   const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t j = 0;
-  for (; j + 2 * lanes <= columns; j += 2 * lanes)
-    multiplyPanel<2>(rows, a, sign, b + j, b_stride, c + j, c_stride, lanes);
-  for (; j < columns; j += lanes)
-    multiplyPanel<1>(rows, a, sign, b + j, b_stride, c + j, c_stride, std::min(lanes, columns - j));
+  const std::size_t lanes = hn::Lanes(d), width = 2 * lanes;
+  // Blocks of the inner dimension and of rows, so that a block of B and one of A share the second cache. B is
+  // copied panel by panel: rows a power of two apart would evict each other from the first cache.
+  constexpr std::size_t kInnerBlock = 256, kRowBlock = 128;
+  if (a.segments > 1 && a.segment_length > kInnerBlock) {
+    for (std::size_t s = 0; s < a.segments; ++s) {
+      LeftFactor<T> one = a;
+      one.data += s * a.segment_stride;
+      one.segments = 1;
+      multiplyPanels(rows, columns, sign, one, b + s * a.segment_length * b_stride, b_stride, c, c_stride);
+    }
+    return;
+  }
+  if (columns <= width) {
+    if (columns == width) {
+      multiplyPanel<2>(rows, a, sign, b, b_stride, c, c_stride, lanes);
+    } else {
+      for (std::size_t j = 0; j < columns; j += lanes)
+        multiplyPanel<1>(rows, a, sign, b + j, b_stride, c + j, c_stride, std::min(lanes, columns - j));
+    }
+    return;
+  }
+  const std::size_t panels = blocksOf(columns, width);
+  const auto packed = hwy::AllocateAligned<T>(kInnerBlock * panels * width);
+  const bool split = a.segments == 1;
+  const std::size_t unit = split ? 1 : a.segment_length;  // inner indices that stay together
+  const std::size_t units = split ? a.segment_length : a.segments,
+                    per_block = std::max<std::size_t>(1, kInnerBlock / unit);
+  for (std::size_t first = 0; first < units; first += per_block) {
+    const std::size_t taken = std::min(per_block, units - first), inner = taken * unit;
+    LeftFactor<T> part = a;
+    if (split) {
+      part.data += first * a.inner_stride;
+      part.segment_length = taken;
+    } else {
+      part.data += first * a.segment_stride;
+      part.segments = taken;
+    }
+    for (std::size_t p = 0; p < panels; ++p) {
+      const std::size_t valid = std::min(width, columns - p * width);
+      for (std::size_t k = 0; k < inner; ++k) {
+        const T* from = b + (first * unit + k) * b_stride + p * width;
+        T* to = packed.get() + (p * kInnerBlock + k) * width;
+        std::fill(std::copy_n(from, valid, to), to + width, T(0));
+      }
+    }
+    for (std::size_t i = 0; i < rows; i += kRowBlock) {
+      const std::size_t some = std::min(kRowBlock, rows - i);
+      LeftFactor<T> rows_part = part;
+      rows_part.data += i * a.row_stride;
+      for (std::size_t p = 0; p < panels; ++p) {
+        const T* panel = packed.get() + p * kInnerBlock * width;
+        T* target = c + i * c_stride + p * width;
+        const std::size_t valid = std::min(width, columns - p * width);
+        if (valid > lanes) {
+          multiplyPanel<2>(some, rows_part, sign, panel, width, target, c_stride, valid - lanes);
+        } else {
+          multiplyPanel<1>(some, rows_part, sign, panel, width, target, c_stride, valid);
+        }
+      }
+    }
+  }
 }
 
 void multiplyAddFloat(std::size_t rows, std::size_t columns, float sign, const LeftFactor<float>& a,
@@ -103,43 +163,56 @@ void multiplyAddDouble(std::size_t rows, std::size_t columns, double sign, const
   multiplyPanels(rows, columns, sign, a, b, b_stride, c, c_stride);
 }
 
-/// Vectors of columns that take part in one pass over the rotations: what is loaded for a rotation's cosine
-/// and sine is used this often, and the columns in flight (4 * 64 bytes per row) stay in the first two
-/// caches.
-constexpr std::size_t kRotationVectors = 4;
+/// Vectors of columns that take part in one pass over the rotations: enough independent work to hide the
+/// latency of one rotation.
+constexpr std::size_t kRotationVectors = 8;
 
+/// `z` is [rows, kVectors * lanes] without gaps.
 template <std::size_t kVectors>
-HWY_INLINE void rotateColumns(std::span<const RowRotation> rotations, double* z, std::size_t stride) {
+HWY_INLINE void rotateColumns(std::span<const RowRotation> rotations, double* z) {
   const hn::ScalableTag<double> d;
-  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t lanes = hn::Lanes(d), stride = kVectors * lanes;
+  // Within a sweep of the QL iteration the lower row of one rotation is the upper row of the next: it stays
+  // in registers.
+  hn::Vec<decltype(d)> upper[kVectors];
+  std::size_t current = rotations.back().row;
+  for (std::size_t v = 0; v < kVectors; ++v)
+    upper[v] = hn::LoadU(d, z + current * stride + v * lanes);
   for (std::size_t r = rotations.size(); r-- > 0;) {
-    const auto cosine = hn::Set(d, rotations[r].cosine), sine = hn::Set(d, rotations[r].sine);
-    double* upper = z + rotations[r].row * stride;
-    double* lower = upper + stride;
-    for (std::size_t v = 0; v < kVectors; ++v) {
-      const auto a = hn::LoadU(d, upper + v * lanes), b = hn::LoadU(d, lower + v * lanes);
-      hn::StoreU(hn::NegMulAdd(sine, b, hn::Mul(cosine, a)), d, upper + v * lanes);
-      hn::StoreU(hn::MulAdd(cosine, b, hn::Mul(sine, a)), d, lower + v * lanes);
+    const std::size_t row = rotations[r].row;
+    if (row != current) {
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        hn::StoreU(upper[v], d, z + current * stride + v * lanes);
+        upper[v] = hn::LoadU(d, z + row * stride + v * lanes);
+      }
     }
+    const auto cosine = hn::Set(d, rotations[r].cosine), sine = hn::Set(d, rotations[r].sine);
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      const auto lower = hn::LoadU(d, z + (row + 1) * stride + v * lanes);
+      hn::StoreU(hn::NegMulAdd(sine, lower, hn::Mul(cosine, upper[v])), d, z + row * stride + v * lanes);
+      upper[v] = hn::MulAdd(cosine, lower, hn::Mul(sine, upper[v]));
+    }
+    current = row + 1;
   }
+  for (std::size_t v = 0; v < kVectors; ++v)
+    hn::StoreU(upper[v], d, z + current * stride + v * lanes);
 }
 
-void applyRotationsT(std::span<const RowRotation> rotations, std::size_t columns, double* z,
-                     std::size_t stride) {
-  const std::size_t lanes = hn::Lanes(hn::ScalableTag<double>());
-  std::size_t j = 0;
-  for (; j + kRotationVectors * lanes <= columns; j += kRotationVectors * lanes)
-    rotateColumns<kRotationVectors>(rotations, z + j, stride);
-  for (; j + lanes <= columns; j += lanes)
-    rotateColumns<1>(rotations, z + j, stride);
-  for (; j < columns; ++j) {
-    for (std::size_t r = rotations.size(); r-- > 0;) {
-      double &a = z[rotations[r].row * stride + j], &b = z[(rotations[r].row + 1) * stride + j];
-      const double cosine = rotations[r].cosine, sine = rotations[r].sine;
-      const double upper = cosine * a - sine * b;
-      b = sine * a + cosine * b;
-      a = upper;
+void applyRotationsT(std::span<const RowRotation> rotations, std::size_t rows, std::size_t columns,
+                     double* z) {
+  if (rotations.empty()) return;
+  const std::size_t width = kRotationVectors * hn::Lanes(hn::ScalableTag<double>());
+  // Some columns at a time, without gaps between rows: rows a power of two apart would evict each other.
+  const auto some = hwy::AllocateAligned<double>(rows * width);
+  for (std::size_t j = 0; j < columns; j += width) {
+    const std::size_t valid = std::min(width, columns - j);
+    for (std::size_t i = 0; i < rows; ++i) {
+      double* to = some.get() + i * width;
+      std::fill(std::copy_n(z + i * columns + j, valid, to), to + width, 0.0);
     }
+    rotateColumns<kRotationVectors>(rotations, some.get());
+    for (std::size_t i = 0; i < rows; ++i)
+      std::copy_n(some.get() + i * width, valid, z + i * columns + j);
   }
 }
 
@@ -202,35 +275,54 @@ void reflectT(std::size_t n, std::size_t columns, const double* v, double factor
 using BlockTag = hn::CappedTag<double, kVectorBlock>;
 constexpr std::size_t kBlockVectors = kVectorBlock / hn::MaxLanes(BlockTag());
 
-void solveLdltT(const LdltView& f, double* x) {
+/// Takes the rows of x that L's entries point to, times these, out of a row in registers.
+template <class RowOf>
+HWY_INLINE void solveRow(const int first, const int last, const int* others, const double* values,
+                         hn::Vec<BlockTag> (&sum)[kBlockVectors], const RowOf& row_of) {
   const BlockTag d;
   const std::size_t lanes = hn::Lanes(d);
-  using Vector = hn::Vec<BlockTag>;
-  for (std::size_t c = 0; c < f.size; ++c) {
-    Vector pivot[kBlockVectors];
+  for (int k = first; k < last; ++k) {
+    const auto l = hn::Set(d, values[k]);
+    const double* source = row_of(others[k]);
     for (std::size_t v = 0; v < kBlockVectors; ++v)
-      pivot[v] = hn::LoadU(d, x + c * kVectorBlock + v * lanes);
-    for (int k = f.begin[c]; k < f.begin[c + 1]; ++k) {
-      const auto l = hn::Set(d, f.values[k]);
-      double* target = x + static_cast<std::size_t>(f.rows[k]) * kVectorBlock;
-      for (std::size_t v = 0; v < kBlockVectors; ++v)
-        hn::StoreU(hn::NegMulAdd(l, pivot[v], hn::LoadU(d, target + v * lanes)), d, target + v * lanes);
-    }
+      sum[v] = hn::NegMulAdd(l, hn::LoadU(d, source + v * lanes), sum[v]);
+  }
+}
+
+void solveLdltT(const LdltView& f, const double* b, double* x) {
+  const BlockTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto row_of = [x](int row) HWY_ATTR { return x + static_cast<std::size_t>(row) * kVectorBlock; };
+  hn::Vec<BlockTag> sum[kBlockVectors];
+  for (std::size_t r = 0; r < f.size; ++r) {
+    for (std::size_t v = 0; v < kBlockVectors; ++v)
+      sum[v] = hn::LoadU(d, b + r * kVectorBlock + v * lanes);
+    solveRow(f.row_begin[r], f.row_begin[r + 1], f.row_columns, f.row_values, sum, row_of);
+    for (std::size_t v = 0; v < kBlockVectors; ++v)
+      hn::StoreU(sum[v], d, x + r * kVectorBlock + v * lanes);
   }
   for (std::size_t c = f.size; c-- > 0;) {
     const auto inverse = hn::Set(d, f.inverse_diagonal[c]);
-    Vector sum[kBlockVectors];
     for (std::size_t v = 0; v < kBlockVectors; ++v)
       sum[v] = hn::Mul(inverse, hn::LoadU(d, x + c * kVectorBlock + v * lanes));
-    for (int k = f.begin[c]; k < f.begin[c + 1]; ++k) {
-      const auto l = hn::Set(d, f.values[k]);
-      const double* source = x + static_cast<std::size_t>(f.rows[k]) * kVectorBlock;
-      for (std::size_t v = 0; v < kBlockVectors; ++v)
-        sum[v] = hn::NegMulAdd(l, hn::LoadU(d, source + v * lanes), sum[v]);
-    }
+    solveRow(f.column_begin[c], f.column_begin[c + 1], f.column_rows, f.column_values, sum, row_of);
     for (std::size_t v = 0; v < kBlockVectors; ++v)
       hn::StoreU(sum[v], d, x + c * kVectorBlock + v * lanes);
   }
+}
+
+void recurrenceT(std::size_t size, double a, const double* image, double b, const double* current, double c,
+                 double* previous) {
+  const hn::ScalableTag<double> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto va = hn::Set(d, a), vb = hn::Set(d, b), vc = hn::Set(d, c);
+  std::size_t i = 0;
+  for (; i + lanes <= size; i += lanes) {
+    const auto known = hn::MulAdd(va, hn::LoadU(d, image + i), hn::Mul(vb, hn::LoadU(d, current + i)));
+    hn::StoreU(hn::NegMulAdd(vc, hn::LoadU(d, previous + i), known), d, previous + i);
+  }
+  for (; i < size; ++i)
+    previous[i] = a * image[i] + b * current[i] - c * previous[i];
 }
 
 void halfFromFloatT(std::span<const float> values, std::span<std::uint16_t> halves) {
@@ -278,6 +370,7 @@ HWY_EXPORT(applyRotationsT);
 HWY_EXPORT(rankTwoT);
 HWY_EXPORT(reflectT);
 HWY_EXPORT(solveLdltT);
+HWY_EXPORT(recurrenceT);
 HWY_EXPORT(halfFromFloatT);
 HWY_EXPORT(floatFromHalfT);
 
@@ -291,9 +384,9 @@ void multiplyAdd(std::size_t rows, std::size_t columns, double sign, const LeftF
   HWY_DYNAMIC_DISPATCH(multiplyAddDouble)(rows, columns, sign, a, b, b_stride, c, c_stride);
 }
 
-void applyRotationsReversed(std::span<const RowRotation> rotations, std::size_t columns, double* z,
-                            std::size_t z_stride) {
-  HWY_DYNAMIC_DISPATCH(applyRotationsT)(rotations, columns, z, z_stride);
+void applyRotationsReversed(std::span<const RowRotation> rotations, std::size_t rows, std::size_t columns,
+                            double* z) {
+  HWY_DYNAMIC_DISPATCH(applyRotationsT)(rotations, rows, columns, z);
 }
 
 void rankTwoUpdateThenMultiply(std::size_t n, double* rows, std::size_t stride, const double* v,
@@ -306,8 +399,13 @@ void applyReflector(std::size_t n, std::size_t columns, const double* v, double 
   HWY_DYNAMIC_DISPATCH(reflectT)(n, columns, v, factor, z, z_stride, scratch);
 }
 
-void solveLdlt(const LdltView& factor, double* x) {
-  HWY_DYNAMIC_DISPATCH(solveLdltT)(factor, x);
+void solveLdlt(const LdltView& factor, const double* b, double* x) {
+  HWY_DYNAMIC_DISPATCH(solveLdltT)(factor, b, x);
+}
+
+void recurrenceStep(std::size_t size, double a, const double* image, double b, const double* current,
+                    double c, double* previous) {
+  HWY_DYNAMIC_DISPATCH(recurrenceT)(size, a, image, b, current, c, previous);
 }
 
 void halfFromFloat(std::span<const float> values, std::span<std::uint16_t> halves) {

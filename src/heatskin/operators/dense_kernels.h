@@ -25,8 +25,8 @@ struct LeftFactor {
 };
 
 /// C += sign * A B. `b` is [inner, columns] and `c` is [rows, columns], both with contiguous rows.
-void multiplyAdd(std::size_t rows, std::size_t columns, float sign, const LeftFactor<float>& a, const float* b,
-                 std::size_t b_stride, float* c, std::size_t c_stride);
+void multiplyAdd(std::size_t rows, std::size_t columns, float sign, const LeftFactor<float>& a,
+                 const float* b, std::size_t b_stride, float* c, std::size_t c_stride);
 void multiplyAdd(std::size_t rows, std::size_t columns, double sign, const LeftFactor<double>& a,
                  const double* b, std::size_t b_stride, double* c, std::size_t c_stride);
 
@@ -37,12 +37,12 @@ struct RowRotation {
   std::uint32_t row = 0;
 };
 
-/// Applies the rotations, last one first, to the rows of `z` [n, columns], contiguous rows.
-void applyRotationsReversed(std::span<const RowRotation> rotations, std::size_t columns, double* z,
-                            std::size_t z_stride);
+/// Applies the rotations, last one first, to the rows of `z` [rows, columns].
+void applyRotationsReversed(std::span<const RowRotation> rotations, std::size_t rows, std::size_t columns,
+                            double* z);
 
 /// rows[i] -= v[i] w + w[i] v for all i in [0, n), and then product[i] = rows[i] . x, in one pass over the
-/// matrix [n, n] with contiguous rows. `product` may be null.
+/// matrix [n, n] with contiguous rows.
 void rankTwoUpdateThenMultiply(std::size_t n, double* rows, std::size_t stride, const double* v,
                                const double* w, const double* x, double* product);
 
@@ -55,17 +55,25 @@ void applyReflector(std::size_t n, std::size_t columns, const double* v, double 
 /// row.
 inline constexpr std::size_t kVectorBlock = 16;
 
-/// A factor L D L^T, L unit lower triangular in compressed columns without its diagonal.
+/// A factor L D L^T, L unit lower triangular without its diagonal, by columns and by rows: each half of a
+/// solve then gathers into registers and stores every row once.
 struct LdltView {
   std::size_t size = 0;
-  const int* begin = nullptr;      // [size + 1]
-  const int* rows = nullptr;       // [begin[size]]
-  const double* values = nullptr;  // [begin[size]]
+  const int* column_begin = nullptr;         // [size + 1]
+  const int* column_rows = nullptr;          // [entries]
+  const double* column_values = nullptr;     // [entries]
+  const int* row_begin = nullptr;            // [size + 1]
+  const int* row_columns = nullptr;          // [entries]
+  const double* row_values = nullptr;        // [entries]
   const double* inverse_diagonal = nullptr;  // [size] 1 / D
 };
 
-/// Solves L D L^T x = b for kVectorBlock right-hand sides in place; `x` is [size, kVectorBlock].
-void solveLdlt(const LdltView& factor, double* x);
+/// Solves L D L^T x = b for kVectorBlock right-hand sides; both are [size, kVectorBlock] and may be the same.
+void solveLdlt(const LdltView& factor, const double* b, double* x);
+
+/// previous[i] = a image[i] + b current[i] - c previous[i]: a three-term recurrence in one pass.
+void recurrenceStep(std::size_t size, double a, const double* image, double b, const double* current,
+                    double c, double* previous);
 
 /// float32 to float16 with rounding to nearest even, values beyond the largest finite half clamped to it, and
 /// back. Both spans have the same length.
