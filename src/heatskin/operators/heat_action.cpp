@@ -339,7 +339,7 @@ struct HeatAction::Rational {
     inverse_diagonal.resize(order.size());
     const auto copy = [&](const Sparse& triangle, std::vector<std::uint32_t>& begin,
                           std::vector<std::uint32_t>& offsets, std::vector<double>& values) {
-      begin.assign(1, 0);
+      begin = {0};
       offsets.reserve(static_cast<std::size_t>(triangle.nonZeros()));
       values.reserve(static_cast<std::size_t>(triangle.nonZeros()));
       for (Index row = 0; row < n; ++row) {
