@@ -72,8 +72,8 @@ HWY_INLINE void multiplyTile(const LeftFactor<T>& a, const T* a_rows, T sign, co
 }
 
 template <std::size_t kVectors, class T>
-HWY_INLINE void multiplyPanel(std::size_t rows, const LeftFactor<T>& a, T sign, const T* b,
-                              std::size_t b_stride, T* c, std::size_t c_stride, std::size_t last_columns) {
+HWY_INLINE void multiplyColumns(std::size_t rows, const LeftFactor<T>& a, T sign, const T* b,
+                                std::size_t b_stride, T* c, std::size_t c_stride, std::size_t last_columns) {
   std::size_t i = 0;
   for (; i + HEATSKIN_TILE_ROWS <= rows; i += HEATSKIN_TILE_ROWS) {
     multiplyTile<HEATSKIN_TILE_ROWS, kVectors>(a, a.data + i * a.row_stride, sign, b, b_stride,
@@ -86,8 +86,8 @@ HWY_INLINE void multiplyPanel(std::size_t rows, const LeftFactor<T>& a, T sign, 
 }
 
 template <class T>
-void multiplyPanels(std::size_t rows, std::size_t columns, T sign, const LeftFactor<T>& a, const T* b,
-                    std::size_t b_stride, T* c, std::size_t c_stride) {
+void multiplyBlocked(std::size_t rows, std::size_t columns, T sign, const LeftFactor<T>& a, const T* b,
+                     std::size_t b_stride, T* c, std::size_t c_stride) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d), width = 2 * lanes;
   // Blocks of the inner dimension and of rows, so that a block of B and one of A share the second cache. B is
@@ -98,16 +98,16 @@ void multiplyPanels(std::size_t rows, std::size_t columns, T sign, const LeftFac
       LeftFactor<T> one = a;
       one.data += s * a.segment_stride;
       one.segments = 1;
-      multiplyPanels(rows, columns, sign, one, b + s * a.segment_length * b_stride, b_stride, c, c_stride);
+      multiplyBlocked(rows, columns, sign, one, b + s * a.segment_length * b_stride, b_stride, c, c_stride);
     }
     return;
   }
   if (columns <= width) {
     if (columns == width) {
-      multiplyPanel<2>(rows, a, sign, b, b_stride, c, c_stride, lanes);
+      multiplyColumns<2>(rows, a, sign, b, b_stride, c, c_stride, lanes);
     } else {
       for (std::size_t j = 0; j < columns; j += lanes)
-        multiplyPanel<1>(rows, a, sign, b + j, b_stride, c + j, c_stride, std::min(lanes, columns - j));
+        multiplyColumns<1>(rows, a, sign, b + j, b_stride, c + j, c_stride, std::min(lanes, columns - j));
     }
     return;
   }
@@ -144,9 +144,9 @@ void multiplyPanels(std::size_t rows, std::size_t columns, T sign, const LeftFac
         T* target = c + i * c_stride + p * width;
         const std::size_t valid = std::min(width, columns - p * width);
         if (valid > lanes) {
-          multiplyPanel<2>(some, rows_part, sign, panel, width, target, c_stride, valid - lanes);
+          multiplyColumns<2>(some, rows_part, sign, panel, width, target, c_stride, valid - lanes);
         } else {
-          multiplyPanel<1>(some, rows_part, sign, panel, width, target, c_stride, valid);
+          multiplyColumns<1>(some, rows_part, sign, panel, width, target, c_stride, valid);
         }
       }
     }
@@ -155,12 +155,12 @@ void multiplyPanels(std::size_t rows, std::size_t columns, T sign, const LeftFac
 
 void multiplyAddFloat(std::size_t rows, std::size_t columns, float sign, const LeftFactor<float>& a,
                       const float* b, std::size_t b_stride, float* c, std::size_t c_stride) {
-  multiplyPanels(rows, columns, sign, a, b, b_stride, c, c_stride);
+  multiplyBlocked(rows, columns, sign, a, b, b_stride, c, c_stride);
 }
 
 void multiplyAddDouble(std::size_t rows, std::size_t columns, double sign, const LeftFactor<double>& a,
                        const double* b, std::size_t b_stride, double* c, std::size_t c_stride) {
-  multiplyPanels(rows, columns, sign, a, b, b_stride, c, c_stride);
+  multiplyBlocked(rows, columns, sign, a, b, b_stride, c, c_stride);
 }
 
 /// Vectors of columns that take part in one pass over the rotations: enough independent work to hide the
@@ -325,6 +325,10 @@ void recurrenceT(std::size_t size, double a, const double* image, double b, cons
     previous[i] = a * image[i] + b * current[i] - c * previous[i];
 }
 
+std::int64_t targetT() {
+  return HWY_TARGET;
+}
+
 void halfFromFloatT(std::span<const float> values, std::span<std::uint16_t> halves) {
   constexpr float kLargestHalf = 65504.0f;
   const hn::ScalableTag<float> d;
@@ -371,6 +375,7 @@ HWY_EXPORT(rankTwoT);
 HWY_EXPORT(reflectT);
 HWY_EXPORT(solveLdltT);
 HWY_EXPORT(recurrenceT);
+HWY_EXPORT(targetT);
 HWY_EXPORT(halfFromFloatT);
 HWY_EXPORT(floatFromHalfT);
 
@@ -406,6 +411,10 @@ void solveLdlt(const LdltView& factor, const double* b, double* x) {
 void recurrenceStep(std::size_t size, double a, const double* image, double b, const double* current,
                     double c, double* previous) {
   HWY_DYNAMIC_DISPATCH(recurrenceT)(size, a, image, b, current, c, previous);
+}
+
+std::int64_t simdTarget() {
+  return HWY_DYNAMIC_DISPATCH(targetT)();
 }
 
 void halfFromFloat(std::span<const float> values, std::span<std::uint16_t> halves) {

@@ -75,6 +75,9 @@ void solveLdlt(const LdltView& factor, const double* b, double* x);
 void recurrenceStep(std::size_t size, double a, const double* image, double b, const double* current,
                     double c, double* previous);
 
+/// Which SIMD level these loops use: equal numbers, equal results.
+std::int64_t simdTarget();
+
 /// float32 to float16 with rounding to nearest even, values beyond the largest finite half clamped to it, and
 /// back. Both spans have the same length.
 void halfFromFloat(std::span<const float> values, std::span<std::uint16_t> halves);
