@@ -111,6 +111,13 @@ Result<SpectralBases> buildSpectralBases(const Surface& surface, PreprocessingCa
   watch.lap();
   const Operators operators = assembleOperators(surface);
   times.assembly_seconds = watch.lap();
+  if (operators.component_count >= bases.count) {
+    return inputError(
+        fmt::format("the mesh has {} components, and each takes one of {} eigenvectors for its constant, so "
+                    "that none is left "
+                    "for detail; use --method local or thermal",
+                    operators.component_count, bases.count));
+  }
   const EigenSolver solver(operators, options.eigen);
   auto pairs = solver.solveAll(progress);
   if (!pairs) return pairs.error();

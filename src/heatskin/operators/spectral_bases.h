@@ -63,8 +63,9 @@ struct SpectralProfile {
   bool from_cache = false;
 };
 
-/// From the cache if it is there, else computed and stored. Refuses meshes above kMaxSpectralVertices; fails
-/// when eigenpairs do not converge or `progress` asks to stop. `profile` may be null.
+/// From the cache if it is there, else computed and stored. Refuses meshes above kMaxSpectralVertices and
+/// such with as many components as there are pairs; fails when eigenpairs do not converge or `progress` asks
+/// to stop. `profile` may be null.
 Result<SpectralBases> buildSpectralBases(const Surface& surface, PreprocessingCache& cache,
                                          const SpectralOptions& options = {},
                                          Progress& progress = silentProgress(),

@@ -128,6 +128,21 @@ TEST(SpectralBases, RefusesMeshesItCannotHold) {
   EXPECT_NE(bases.error().message.find("120701"), std::string::npos) << bases.error().message;
 }
 
+TEST(SpectralBases, RefusesMorePiecesThanPairs) {
+  testing::Soup soup{"loose triangles", {}, {}};
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    for (const Vec3& corner : {Vec3(0, 0, 0), Vec3(1, 0, 0), Vec3(0, 1, 0)})
+      soup.positions.push_back(corner + Vec3(2.0 * i, 0, 0));
+    soup.faces.push_back({3 * i, 3 * i + 1, 3 * i + 2});
+  }
+  PreprocessingCache none;
+  const Surface surface = testing::build(soup);
+  EXPECT_TRUE(buildSpectralBases(surface, none, few(21)).ok());
+  const auto bases = buildSpectralBases(surface, none, few(20));
+  ASSERT_FALSE(bases.ok());
+  EXPECT_EQ(bases.error().kind, ErrorKind::kInput);
+}
+
 TEST(SpectralBases, StopsWhenAsked) {
   struct Stop : Progress {
     void begin(std::string_view, std::size_t) override {}
