@@ -430,13 +430,12 @@ HeatAction::HeatAction(const Operators& operators, const HeatPlan& plan, std::ui
     rational_degree += rational.back().size() - 1;
   }
   const std::size_t panels = times.size() * ((options.columns + kPanelWidth - 1) / kPanelWidth);
-  HeatScheme scheme = options.scheme;
+  HeatScheme scheme = chebyshev_possible ? options.scheme : HeatScheme::kRational;
   if (scheme == HeatScheme::kAutomatic) {
     // The degree sums are over all times, the factorisation is shared by all panels of all times.
     const double factor_share = static_cast<double>(times.size());
-    scheme = chebyshev_possible && plan.chebyshevCost(chebyshev_degree) <
-                                       plan.rationalCost(rational_degree, panels) +
-                                           (factor_share - 1) * (plan.rationalCost(0, panels))
+    scheme = plan.chebyshevCost(chebyshev_degree) < plan.rationalCost(rational_degree, panels) +
+                                                        (factor_share - 1) * (plan.rationalCost(0, panels))
                  ? HeatScheme::kChebyshev
                  : HeatScheme::kRational;
   }

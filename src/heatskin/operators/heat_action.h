@@ -36,7 +36,7 @@ inline constexpr double kHeatTail = 1e-5;
 
 enum class HeatScheme {
   kAutomatic,  ///< the cheaper one by the cost model
-  kChebyshev,
+  kChebyshev,  ///< taken as kRational where slivers would ask for a degree of many thousands
   kRational,
 };
 
@@ -96,7 +96,7 @@ class HeatAction {
   HeatScheme scheme() const;                   ///< the chosen one
   std::size_t degree(std::size_t time) const;  ///< of the chosen scheme
   double spectralBound() const;                ///< Gershgorin bound of A
-  bool doublePrecision() const;                ///< see below: on meshes with slivers
+  bool doublePrecision() const;                ///< solves in double: slivers make A too stiff for float32
 
  private:
   struct Chebyshev;
