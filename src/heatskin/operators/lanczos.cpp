@@ -1,14 +1,14 @@
 // Block Lanczos (Golub and Underwood 1977) for P(A^-1), P a Chebyshev polynomial that is small on the
 // inverses of all eigenvalues above the cut and grows steeply below it.
 //
-// On meshes a solve with the factor of A for 16 right-hand sides costs no more than a few dot products of
-// such blocks, so the time goes into keeping the basis orthogonal and into the projected eigenproblem. Both
-// grow with the size of the space: 256 pairs of spot (V = 2,930) take a space of 880 vectors with A^-1
-// itself, 430 with degree 4, 336 with degree 8, although the number of solves rises. Blocks of 16 turn
-// orthogonalisation into products of matrices and find multiple eigenvalues. Measured on one operator, one
-// core (docs/results/spectral.md): this 0.15 s, A^-1 without polynomial 1.0 s, Spectra's shift-invert Lanczos
-// with restarts 0.5 s. Subspaces of neighbouring operators are no use as a start: they are a third wrong,
-// which saves one power of P at most, and would chain operators that now run side by side.
+// On meshes a solve with the factor of A for 16 right-hand sides is cheap (a quarter of a millisecond on
+// spot), so the time goes into keeping the basis orthogonal and into the projected eigenproblem. Both grow
+// with the size of the space: 256 pairs of spot (V = 2,930) take a space of 880 vectors with A^-1 itself, 430
+// with degree 4, 336 with degree 8, although the number of solves rises. Blocks of 16 turn orthogonalisation
+// into products of matrices and find multiple eigenvalues. Processor time of one operator
+// (docs/results/spectral.md): this 0.12 s, without polynomial 0.6 to 1.1 s, Spectra's shift-invert Lanczos
+// with restarts 0.5 to 0.7 s. Operators do not start from their neighbours' vectors (not tried): that would
+// chain what now runs side by side.
 
 #include "heatskin/operators/lanczos.h"
 
