@@ -64,7 +64,7 @@ Result<double> surfacePsnr(const KernelTexture& texture, const Reference& refere
 }
 
 Result<void> evaluateStored(Session& session, const Subject& subject, const FitJob& job,
-                            FitOutcome& outcome) {
+                            const Preparation& preparation, FitOutcome& outcome) {
   const auto reference = Reference::match(outcome.stored->texture.surface(), subject.surface,
                                           subject.appearance, displayPath(subject.asset.path));
   if (!reference) return reference.error();
@@ -76,8 +76,9 @@ Result<void> evaluateStored(Session& session, const Subject& subject, const FitJ
 
   // The kernels as they were before they were stored; the subject outlives this texture.
   const std::shared_ptr<const Surface> surface(std::shared_ptr<void>(), &subject.surface);
-  const KernelTexture exact(surface, outcome.fit.kernels, job.config.evaluator);
-  const auto before = surfacePsnr(exact, Reference(subject.surface, subject.appearance));
+  const auto exact = KernelTexture::create(surface, outcome.fit.kernels, job.config.evaluator, preparation);
+  if (!exact) return exact.error();
+  const auto before = surfacePsnr(*exact, Reference(subject.surface, subject.appearance));
   if (!before) return before.error();
   const double loss = *before - outcome.evaluation->surface_psnr;
   outcome.quantisation_loss_db = std::isfinite(loss) ? loss : 0;
@@ -89,6 +90,8 @@ Result<void> evaluateStored(Session& session, const Subject& subject, const FitJ
 Result<FitOutcome> runFit(Session& session, const Subject& subject, const FitJob& job) {
   Console& console = session.console;
   FitOutcome outcome;
+  auto cache = PreprocessingCache::fromEnvironment();
+  const Preparation preparation{&console, &cache};
   {
     std::optional<GracefulInterrupt> saves_first;
     if (!job.checkpoint.empty()) saves_first.emplace();
@@ -97,6 +100,7 @@ Result<FitOutcome> runFit(Session& session, const Subject& subject, const FitJob
     control.checkpoint_interval_s = job.checkpoint_interval_s;
     control.resume = job.resume;
     control.progress = &console;
+    control.cache = &cache;
     control.write = [](const std::filesystem::path& path, std::span<const std::uint8_t> bytes) {
       return saveBytes(path, bytes);
     };
@@ -111,8 +115,8 @@ Result<FitOutcome> runFit(Session& session, const Subject& subject, const FitJob
 
   const ProductInfo info{fmt::format("heatskin {}", kVersion), job.config.preset, job.config.train.seed,
                          job.config.train.steps};
-  const auto bytes =
-      encodeProduct(subject.asset, subject.surface, outcome.fit.kernels, job.config.evaluator, info);
+  const auto bytes = encodeProduct(subject.asset, subject.surface, outcome.fit.kernels, job.config.evaluator,
+                                   info, preparation);
   if (!bytes) return bytes.error();
   outcome.file_bytes = bytes->size();
   if (auto saved = saveText(job.resolved, configToml(job.config)); !saved) return saved.error();
@@ -128,7 +132,7 @@ Result<FitOutcome> runFit(Session& session, const Subject& subject, const FitJob
   if (!stored) return stored.error();
   outcome.stored = std::move(*stored);
   if (job.evaluate) {
-    if (auto done = evaluateStored(session, subject, job, outcome); !done) return done.error();
+    if (auto done = evaluateStored(session, subject, job, preparation, outcome); !done) return done.error();
   }
   return outcome;
 }

@@ -166,13 +166,16 @@ class Query : public Verb {
     if (!questions) return named(questions.error());
 
     Stopwatch stopwatch;
-    const KernelTexture texture(product->surface, product->kernels, product->options);
+    auto cache = PreprocessingCache::fromEnvironment();
+    const auto texture = KernelTexture::create(product->surface, product->kernels, product->options,
+                                               {&session.console, &cache});
+    if (!texture) return texture.error();
     const double preprocess_s = stopwatch.lap();
     const std::size_t count = questions->points.size();
     std::vector<Vec3f> colors(count);
     std::vector<float> weights(count);
     stopwatch.lap();
-    texture.colors(questions->points, colors, weights);
+    texture->colors(questions->points, colors, weights);
     const double query_s = stopwatch.lap();
 
     if (auto written = write(session, colors, weights, npy); !written) return written;

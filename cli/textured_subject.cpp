@@ -15,9 +15,14 @@ Result<std::unique_ptr<FittedSubject>> decode(Console& console, Asset asset) {
   console.begin("unpacking the kernels", 0);
   auto product = decodeProduct(std::move(asset));
   if (!product) return product.error();
-  KernelTexture texture(product->surface, product->kernels, product->options);
   console.end();
-  return std::make_unique<FittedSubject>(FittedSubject{std::move(*product), std::move(texture)});
+  auto cache = PreprocessingCache::fromEnvironment();
+  auto texture =
+      KernelTexture::create(product->surface, product->kernels, product->options, {&console, &cache});
+  for (const Notice& notice : cache.notices())
+    console.warning(notice.message);
+  if (!texture) return texture.error();
+  return std::make_unique<FittedSubject>(FittedSubject{std::move(*product), std::move(*texture)});
 }
 
 Result<Asset> read(Console& console, const std::filesystem::path& path) {

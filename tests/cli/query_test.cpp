@@ -49,7 +49,7 @@ class QueryTest : public ::testing::Test {
 
   std::vector<Vec3f> expected(const std::vector<SurfacePoint>& points) const {
     std::vector<Vec3f> colors(points.size());
-    KernelTexture(product_.surface, product_.kernels, product_.options).colors(points, colors);
+    KernelTexture::create(product_.surface, product_.kernels, product_.options)->colors(points, colors);
     return colors;
   }
 

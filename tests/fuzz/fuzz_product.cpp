@@ -58,7 +58,7 @@ void check(Result<Product> product) {
   }
   const std::vector<SurfacePoint> points = sampleSurface(*product->surface, 8, 1);
   std::vector<Vec3f> colors(points.size());
-  KernelTexture(product->surface, product->kernels, product->options).colors(points, colors);
+  KernelTexture::create(product->surface, product->kernels, product->options)->colors(points, colors);
   for (const Vec3f& color : colors) {
     if (!(color.minCoeff() >= 0 && color.maxCoeff() <= 1)) {
       std::fprintf(stderr, "a colour out of range\n");

@@ -27,7 +27,7 @@ KernelTexture constantTexture(const Asset& asset, const Vec3f& color) {
   auto surface = std::make_shared<const Surface>(std::move(*Surface::build(asset)));
   KernelSet kernels;
   kernels.mean_color = color;
-  return {surface, kernels, EvaluatorOptions()};
+  return std::move(*KernelTexture::create(surface, kernels, EvaluatorOptions()));
 }
 
 TEST(Evaluate, AnIdenticalTextureIsInfinitelyGood) {

@@ -54,7 +54,7 @@ inline KernelSet someKernels(const Surface& surface, std::size_t count) {
 inline KernelTexture makeTexture(Soup soup, std::size_t kernels) {
   auto surface = std::make_shared<const Surface>(build(soup, true));
   KernelSet set = someKernels(*surface, kernels);
-  return {surface, std::move(set), EvaluatorOptions()};
+  return std::move(*KernelTexture::create(surface, std::move(set), EvaluatorOptions()));
 }
 
 }  // namespace heatskin::testing

@@ -6,14 +6,18 @@
 
 namespace heatskin {
 
-KernelTexture::KernelTexture(std::shared_ptr<const Surface> surface, KernelSet kernels,
-                             const EvaluatorOptions& options)
-    : surface_(std::move(surface)),
-      kernels_(std::move(kernels)),
-      options_(options),
-      evaluator_(makeEvaluator(*surface_, options)) {
-  evaluator_->rebuild(kernels_);
-  filter_.build(kernels_);
+Result<KernelTexture> KernelTexture::create(std::shared_ptr<const Surface> surface, KernelSet kernels,
+                                            const EvaluatorOptions& options, const Preparation& preparation) {
+  auto evaluator = makeEvaluator(*surface, options, preparation);
+  if (!evaluator) return evaluator.error();
+  KernelTexture texture;
+  texture.surface_ = std::move(surface);
+  texture.kernels_ = std::move(kernels);
+  texture.options_ = options;
+  texture.evaluator_ = std::move(*evaluator);
+  texture.evaluator_->rebuild(texture.kernels_);
+  texture.filter_.build(texture.kernels_);
+  return texture;
 }
 
 void KernelTexture::colors(std::span<const SurfacePoint> points, std::span<Vec3f> colors,

@@ -16,7 +16,9 @@ namespace heatskin {
 /// See the head of the file. Immutable; queries may run concurrently.
 class KernelTexture {
  public:
-  KernelTexture(std::shared_ptr<const Surface> surface, KernelSet kernels, const EvaluatorOptions& options);
+  /// Fails as makeEvaluator() does; never with the method "local".
+  static Result<KernelTexture> create(std::shared_ptr<const Surface> surface, KernelSet kernels,
+                                      const EvaluatorOptions& options, const Preparation& preparation = {});
 
   const Surface& surface() const { return *surface_; }
   const KernelSet& kernels() const { return kernels_; }
@@ -29,6 +31,8 @@ class KernelTexture {
               std::span<float> weights = {}) const;
 
  private:
+  KernelTexture() = default;
+
   std::shared_ptr<const Surface> surface_;
   KernelSet kernels_;
   EvaluatorOptions options_;

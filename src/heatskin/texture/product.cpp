@@ -27,11 +27,11 @@
 namespace heatskin {
 namespace {
 
-/// Kernels are stored relative to triangles, so first axes need no curvature; only methods whose operators
-/// follow the principal directions will.
-SurfaceOptions surfaceOptions() {
+/// Kernels are stored relative to triangles, so first axes need no curvature, unless the method's operators
+/// follow the principal directions.
+SurfaceOptions surfaceOptions(std::string_view method) {
   SurfaceOptions options;
-  options.principal_axes = false;
+  options.principal_axes = method != "local";
   return options;
 }
 
@@ -173,7 +173,13 @@ constexpr std::size_t kReachSamples = 64;
 
 /// How many kernel-face pairs an evaluator would make, about. Small files may ask for far too many: every
 /// kernel on every face.
-double estimatePairs(const KernelSet& kernels, const Surface& surface, const local::LocalOptions& options) {
+double estimatePairs(const KernelSet& kernels, const Surface& surface, const EvaluatorOptions& evaluator) {
+  if (evaluator.method != "local") {
+    // Every face lists little more than the candidates of a query.
+    return 4.0 * static_cast<double>(std::max(evaluator.thermal.candidates, evaluator.spectral.candidates)) *
+           surface.faceCount();
+  }
+  const local::LocalOptions& options = evaluator.local;
   const double most = static_cast<double>(kernels.size()) * surface.faceCount();
   if (most <= kMaxPairs) return most;
   const local::SupportBuilder builder(surface, options);
@@ -198,7 +204,8 @@ const RawExtension* findExtension(const Asset& asset) {
 }
 
 Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surface, const KernelSet& kernels,
-                                         const EvaluatorOptions& options, const ProductInfo& info) {
+                                         const EvaluatorOptions& options, const ProductInfo& info,
+                                         const Preparation& preparation) {
   if (kernels.size() == 0) return failure("a product needs at least one kernel");
   if (!kernels.mean_color.allFinite()) return failure("the mean colour is not a number");
   for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -226,7 +233,7 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
   if (!geometry) return geometry.error();
   auto stored = readGltfBytes(*geometry, "product.glb");
   if (!stored) return failure(stored.error().message);
-  auto built = Surface::build(*stored, surfaceOptions());
+  auto built = Surface::build(*stored, surfaceOptions(options.method));
   if (!built) return failure(built.error().message);
   const auto stored_surface = std::make_shared<const Surface>(std::move(*built));
 
@@ -241,7 +248,9 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
   // The fallback shows the kernels as stored, so that reading and writing again gives the same file.
   auto rounded = unpackKernels(extension, bytes, *stored, *stored_surface);
   if (!rounded) return failure(rounded.error().message);
-  setFallbackColors(KernelTexture(stored_surface, std::move(*rounded), options), *stored);
+  const auto texture = KernelTexture::create(stored_surface, std::move(*rounded), options, preparation);
+  if (!texture) return texture.error();
+  setFallbackColors(*texture, *stored);
 
   GlbBuilder builder;
   if (!info.generator.empty()) builder.root()["asset"]["generator"] = info.generator;
@@ -268,7 +277,7 @@ Result<Product> decode(Asset asset) {
   });
   if (view == raw->views.end()) return refuse(inputError("its buffer view does not exist"));
 
-  auto surface = Surface::build(asset, surfaceOptions());
+  auto surface = Surface::build(asset, surfaceOptions(extension->options.method));
   if (!surface) {
     const std::string path = asset.path.empty() ? "" : asset.path.string() + ": ";
     const std::string& message = surface.error().message;
@@ -276,7 +285,7 @@ Result<Product> decode(Asset asset) {
   }
   auto kernels = unpackKernels(*extension, view->bytes, asset, *surface);
   if (!kernels) return refuse(kernels.error());
-  if (const double pairs = estimatePairs(*kernels, *surface, extension->options.local); pairs > kMaxPairs) {
+  if (const double pairs = estimatePairs(*kernels, *surface, extension->options); pairs > kMaxPairs) {
     return refuse(inputError(fmt::format(
         "its kernels reach about {:.2g} faces in all, at most {:.2g} can be held", pairs, kMaxPairs)));
   }
@@ -299,12 +308,12 @@ Result<Product> decode(Asset asset) {
 
 Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
                                                 const KernelSet& kernels, const EvaluatorOptions& options,
-                                                const ProductInfo& info) {
+                                                const ProductInfo& info, const Preparation& preparation) {
   const auto failed = [](const std::string& cause) {
     return failure("the product cannot be written: " + cause);
   };
   try {
-    auto glb = encode(asset, surface, kernels, options, info);
+    auto glb = encode(asset, surface, kernels, options, info, preparation);
     if (!glb) return failed(glb.error().message);
     return glb;
   } catch (const std::bad_alloc&) {

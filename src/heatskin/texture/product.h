@@ -29,7 +29,7 @@ struct ProductInfo {
 /// The GLB of `kernels` fitted to `asset`, whose surface is `surface`. Quantises.
 Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
                                                 const KernelSet& kernels, const EvaluatorOptions& options,
-                                                const ProductInfo& info);
+                                                const ProductInfo& info, const Preparation& preparation = {});
 
 /// A product read back: everything needed for colours, from that file alone.
 struct Product {

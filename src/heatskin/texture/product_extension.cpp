@@ -51,6 +51,41 @@ void visitLocalOptions(Options& options, Visitor&& visit) {
   visit.number("edgeTolerance", edge_tolerance, 0, 10);
 }
 
+template <class Options, class Visitor>
+void visitThermalOptions(Options& options, Visitor&& visit) {
+  auto& [diffusion_time, window_sigma, candidates, rank, oversampling, routing_time, routing_dimensions,
+         seed] = options;
+  visit.number("diffusionTime", diffusion_time, 1e-6, 1e3);
+  visit.number("windowSigma", window_sigma, 1e-6, 1e3);
+  visit.size("candidates", candidates, 1, 1024);
+  visit.size("rank", rank, 1, 4096);
+  visit.size("oversampling", oversampling, 0, 4096);
+  visit.number("routingTime", routing_time, 1e-9, 1e3);
+  visit.size("routingDimensions", routing_dimensions, 1, 4096);
+  visit.size("seed", seed, 0, std::numeric_limits<std::size_t>::max());
+}
+
+template <class Options, class Visitor>
+void visitSpectralOptions(Options& options, Visitor&& visit) {
+  auto& [diffusion_time, window_sigma, candidates, modes] = options;
+  visit.number("diffusionTime", diffusion_time, 1e-6, 1e3);
+  visit.number("windowSigma", window_sigma, 1e-6, 1e3);
+  visit.size("candidates", candidates, 1, 1024);
+  visit.size("modes", modes, 2, 4096);
+}
+
+/// The options of the method in use.
+template <class Options, class Visitor>
+void visitOptions(Options& options, Visitor&& visit) {
+  if (options.method == "thermal") {
+    visitThermalOptions(options.thermal, visit);
+  } else if (options.method == "spectral") {
+    visitSpectralOptions(options.spectral, visit);
+  } else {
+    visitLocalOptions(options.local, visit);
+  }
+}
+
 struct Writer {
   Json& json;
   void number(const char* name, const double& value, double, double) { json[name] = value; }
@@ -235,7 +270,7 @@ std::string writeExtension(const ProductExtension& extension) {
   kernels["sharpness"] = rangeJson(extension.ranges.sharpness);
   Json& evaluator = json["evaluator"];
   evaluator["method"] = extension.options.method;
-  visitLocalOptions(extension.options.local, Writer{evaluator});
+  visitOptions(extension.options, Writer{evaluator});
   const ProductInfo& info = extension.info;
   json["info"] = {{"generator", info.generator.substr(0, kWrittenInfoBytes)},
                   {"preset", info.preset.substr(0, kWrittenInfoBytes)},
@@ -277,7 +312,7 @@ Result<ProductExtension> readExtension(const std::string& text) {
   std::size_t method = 0;
   evaluator.choice("method", method, kMethods);
   extension.options.method = kMethods[method];
-  visitLocalOptions(extension.options.local, evaluator);
+  visitOptions(extension.options, evaluator);
 
   Reader info = root.object("info");
   extension.info.generator = info.text("generator");

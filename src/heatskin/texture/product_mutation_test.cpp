@@ -38,7 +38,7 @@ void expectUsable(const Product& product) {
   }
   const std::vector<SurfacePoint> points = sampleSurface(*product.surface, 16, 3);
   std::vector<Vec3f> colors(points.size());
-  KernelTexture(product.surface, product.kernels, product.options).colors(points, colors);
+  KernelTexture::create(product.surface, product.kernels, product.options)->colors(points, colors);
   for (const Vec3f& color : colors) {
     ASSERT_TRUE(color.allFinite());
     ASSERT_TRUE(color.minCoeff() >= 0 && color.maxCoeff() <= 1);

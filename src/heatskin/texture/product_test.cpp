@@ -80,8 +80,8 @@ double agreement(const Fitted& f, const Product& product) {
     EXPECT_LT((a - b).norm(), 1e-6 / f.surface->surfaceFromAsset().scale);
   }
   std::vector<Vec3f> expected(points.size()), colors(points.size());
-  KernelTexture(f.surface, f.kernels, f.options).colors(points, expected);
-  KernelTexture(product.surface, product.kernels, product.options).colors(there, colors);
+  KernelTexture::create(f.surface, f.kernels, f.options)->colors(points, expected);
+  KernelTexture::create(product.surface, product.kernels, product.options)->colors(there, colors);
   double error = 0;
   for (std::size_t i = 0; i < points.size(); ++i)
     error += static_cast<double>((colors[i] - expected[i]).squaredNorm()) / 3;

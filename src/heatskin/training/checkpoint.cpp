@@ -200,10 +200,10 @@ class Hash {
     XXH3_128bits_update(state_, values.data(), values.size_bytes());
   }
 
-  ContentHash finish() const {
+  InputHash finish() const {
     XXH128_canonical_t canonical;
     XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state_));
-    ContentHash hash;
+    InputHash hash;
     std::memcpy(hash.data(), canonical.digest, hash.size());
     return hash;
   }
@@ -214,7 +214,7 @@ class Hash {
 
 }  // namespace
 
-ContentHash inputHash(const Surface& surface, const Appearance& appearance) {
+InputHash inputHash(const Surface& surface, const Appearance& appearance) {
   Hash hash;
   hash.add(surface.positions());
   hash.add(surface.faces());

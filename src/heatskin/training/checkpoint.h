@@ -44,16 +44,16 @@ struct FitHistory {
 };
 
 /// 128 bits of XXH3.
-using ContentHash = std::array<std::uint8_t, 16>;
+using InputHash = std::array<std::uint8_t, 16>;
 
 /// A fingerprint of what a fit is made from: the surface's positions and faces, the appearance's images, and
 /// its colours at three points of each face.
-ContentHash inputHash(const Surface& surface, const Appearance& appearance);
+InputHash inputHash(const Surface& surface, const Appearance& appearance);
 
 struct Checkpoint {
   std::string program;  ///< version of heatskin that wrote it
   std::string config;   ///< configToml()
-  ContentHash input{};  ///< inputHash()
+  InputHash input{};    ///< inputHash()
   TrainerState state;
   FitHistory history;
 };

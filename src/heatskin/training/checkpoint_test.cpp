@@ -135,7 +135,7 @@ TEST(InputHash, FollowsShapeAndColours) {
     return inputHash(*surface, Appearance(asset, *surface));
   };
   const Asset ring = testing::colourfulRing();
-  const ContentHash hash = hashOf(ring);
+  const InputHash hash = hashOf(ring);
   EXPECT_EQ(hash, hashOf(testing::colourfulRing()));
   Asset moved = ring;
   moved.meshes[0].primitives[0].positions[5].x() += 1e-9;

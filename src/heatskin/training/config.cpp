@@ -111,6 +111,7 @@ constexpr Option kOptions[] = {
     option("seed", HEATSKIN_FIELD(train.seed), 0, 0x1p63, "seed of everything random"),
     option("transport_angle", HEATSKIN_FIELD(train.transport_angle), "carry angles along a walk instead of keeping them relative to the frame of the new face"),
     option("wrap_angle", HEATSKIN_FIELD(train.wrap_angle), "angles modulo pi instead of clamping"),
+    option("through_clamp", HEATSKIN_FIELD(train.through_clamp), "gradients lead colours that were clamped back into range instead of leaving them"),
 
     option("local.diffusion_time", HEATSKIN_FIELD(evaluator.local.diffusion_time), 1e-6, 1e3, "t of the heat kernel"),
     option("local.window_sigma", HEATSKIN_FIELD(evaluator.local.window_sigma), 0, kMaxLength, "sigma of the geodesic window; 0: no window (V0)"),
@@ -123,6 +124,20 @@ constexpr Option kOptions[] = {
     option("local.euclidean", HEATSKIN_FIELD(evaluator.local.euclidean), "chord distance and projected frame instead of developed ones"),
     choice<kSights>("local.sight", HEATSKIN_FIELD(evaluator.local.sight), "what an unfolding must see: the last edge as in the paper, or what all edges before leave visible"),
     option("local.edge_tolerance", HEATSKIN_FIELD(evaluator.local.edge_tolerance), 0, 1, "of the edge window, in edge lengths"),
+
+    option("thermal.diffusion_time", HEATSKIN_FIELD(evaluator.thermal.diffusion_time), 1e-6, 1e3, "t of the heat kernel"),
+    option("thermal.window_sigma", HEATSKIN_FIELD(evaluator.thermal.window_sigma), 1e-6, 1e3, "sigma of the window over routing distance"),
+    option("thermal.candidates", HEATSKIN_FIELD(evaluator.thermal.candidates), 1, 1000, "kernels a query looks at"),
+    option("thermal.rank", HEATSKIN_FIELD(evaluator.thermal.rank), 1, 4096, "of the heat factors"),
+    option("thermal.oversampling", HEATSKIN_FIELD(evaluator.thermal.oversampling), 0, 4096, "random vectors beyond the rank"),
+    option("thermal.routing_time", HEATSKIN_FIELD(evaluator.thermal.routing_time), 1e-9, 1e3, "tau: how much the routing embedding is smoothed"),
+    option("thermal.routing_dimensions", HEATSKIN_FIELD(evaluator.thermal.routing_dimensions), 1, 4096, "of the routing embedding"),
+    option("thermal.seed", HEATSKIN_FIELD(evaluator.thermal.seed), 0, 0x1p63, "of the random vectors behind the factors"),
+
+    option("spectral.diffusion_time", HEATSKIN_FIELD(evaluator.spectral.diffusion_time), 1e-6, 1e3, "t of the heat kernel"),
+    option("spectral.window_sigma", HEATSKIN_FIELD(evaluator.spectral.window_sigma), 1e-6, 1e3, "sigma of the window over biharmonic distance"),
+    option("spectral.candidates", HEATSKIN_FIELD(evaluator.spectral.candidates), 1, 1000, "kernels a query looks at"),
+    option("spectral.modes", HEATSKIN_FIELD(evaluator.spectral.modes), 2, 4096, "eigenpairs per operator"),
 
     option("sampling.pool", HEATSKIN_FIELD(train.sampling.pool), 1, kMaxSamples, "samples with known colours that batches are drawn from"),
     choice<kSamplings>("sampling.rule", HEATSKIN_FIELD(train.sampling.rule), "independent draws as in the paper, or one in each of `batch` equal parts of the pool"),

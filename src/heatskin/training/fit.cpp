@@ -37,7 +37,7 @@ double medianAfterWarmup(std::vector<float> seconds) {
 }
 
 /// Why a checkpoint cannot be gone on from; nothing if it can.
-Result<void> checkOrigin(const Checkpoint& checkpoint, const ContentHash& input, const FitConfig& config,
+Result<void> checkOrigin(const Checkpoint& checkpoint, const InputHash& input, const FitConfig& config,
                          const std::string& name) {
   constexpr const char* kRemedy = "or start anew without --resume";
   if (checkpoint.program != kVersion) {
@@ -97,11 +97,12 @@ Result<FitResult> fit(const Surface& surface, const Appearance& appearance, cons
     result.history = std::move(found->history);
   }
 
-  progress.begin("preparing", 0);
   Stopwatch watch;
-  const auto evaluator = makeEvaluator(surface, config.evaluator);
+  const auto evaluator = makeEvaluator(surface, config.evaluator, {&progress, control.cache});
+  if (!evaluator) return evaluator.error();
   result.preprocess_seconds = watch.lap();
-  Trainer trainer(surface, appearance, *evaluator, config.train);
+  progress.begin("preparing", 0);
+  Trainer trainer(surface, appearance, **evaluator, config.train);
   result.init_seconds = result.preprocess_seconds + watch.lap();
   progress.end();
   if (resuming) {

@@ -13,6 +13,7 @@
 #include "heatskin/appearance/appearance.h"
 #include "heatskin/base/progress.h"
 #include "heatskin/base/result.h"
+#include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/surface/surface.h"
 #include "heatskin/training/checkpoint.h"
 #include "heatskin/training/config.h"
@@ -30,7 +31,8 @@ struct FitControl {
   std::filesystem::path checkpoint;   ///< file of checkpoints; empty: none are written or read
   double checkpoint_interval_s = 10;  ///< wall-clock time between two of them; 0: at every step that can
   Resume resume = Resume::kNo;
-  Progress* progress = nullptr;  ///< may be null; its cancelled() stops the fit
+  Progress* progress = nullptr;         ///< may be null; its cancelled() stops the fit
+  PreprocessingCache* cache = nullptr;  ///< of the evaluator's preprocessing; null: none
 
   /// How files are written; writeFileAtomically() if empty.
   std::function<Result<void>(const std::filesystem::path&, std::span<const std::uint8_t>)> write;

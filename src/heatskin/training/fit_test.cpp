@@ -51,7 +51,7 @@ TEST(Fit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
       config.train.transport_angle = config.train.wrap_angle = true;
       config.train.rates.decay = Decay::kCosine;
     }
-    const auto evaluator = makeEvaluator(ring.surface, config.evaluator);
+    const auto evaluator = std::move(*makeEvaluator(ring.surface, config.evaluator));
     Trainer whole(ring.surface, ring.appearance, *evaluator, config.train);
     std::vector<TrainerState> states;
     std::size_t saved = 0;
@@ -71,7 +71,7 @@ TEST(Fit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
     int threads = 0;
     for (const TrainerState& state : states) {
       setThreadCount(++threads % 3 + 1);
-      const auto another = makeEvaluator(ring.surface, config.evaluator);
+      const auto another = std::move(*makeEvaluator(ring.surface, config.evaluator));
       Trainer rest(ring.surface, ring.appearance, *another, config.train);
       const int step = state.step;
       ASSERT_TRUE(rest.restore(state));

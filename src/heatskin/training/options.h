@@ -93,6 +93,9 @@ struct TrainOptions {
   bool transport_angle =
       false;  ///< carry theta along the walk instead of keeping it relative to the new face's frame
   bool wrap_angle = false;  ///< theta modulo pi instead of clamping
+  /// Where a colour left [0, 1] and was clamped: use the clamped colour's error, which leads back, instead of
+  /// the clamp's derivative, zero, with which such a spot stays as it is.
+  bool through_clamp = false;
 };
 
 }  // namespace heatskin

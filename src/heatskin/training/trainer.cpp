@@ -196,11 +196,14 @@ void Trainer::evaluateParts() {
         const std::uint32_t index = indices_[begin + i];
         const Vec3f& color = part.composite.colors[i];
         const Vec3f error = color - pool_.colors()[index];
-        const Vec3f raw =
-            filter_.meanColor() + part.composite.sums[i] / std::max(part.composite.weights[i], 1.0f);
         const float weight = corrected ? scale * pool_.lossWeight(index) : scale;
-        for (Eigen::Index c = 0; c < 3; ++c) {
-          part.d_colors[i][c] = raw[c] == color[c] ? weight * error[c] : 0.0f;
+        part.d_colors[i] = weight * error;
+        if (!options_.through_clamp) {
+          const Vec3f raw =
+              filter_.meanColor() + part.composite.sums[i] / std::max(part.composite.weights[i], 1.0f);
+          for (Eigen::Index c = 0; c < 3; ++c) {
+            if (raw[c] != color[c]) part.d_colors[i][c] = 0;
+          }
         }
         part.mean_gradient += part.d_colors[i].cast<double>();
         losses_[begin + i] = error.squaredNorm();

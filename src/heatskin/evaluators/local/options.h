@@ -26,8 +26,8 @@ struct LocalOptions {
   std::size_t candidates = 50;
   CandidateRule rule = CandidateRule::kPerQuery;
   int rebuild_interval = 10;
-  bool isotropic = false;       ///< ignore anisotropy and angle
-  bool euclidean = false;       ///< chord distance and a frame projected in space, on unfolded supports
+  bool isotropic = false;  ///< ignore anisotropy and angle
+  bool euclidean = false;  ///< chord distance and a frame projected in space, on unfolded supports
   Sight sight = Sight::kLastEdge;
   double edge_tolerance = 0.1;  ///< of the edge window, in edge lengths (METHOD section 8)
 };

@@ -1,0 +1,254 @@
+#include "heatskin/evaluators/fields/field_evaluator.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "heatskin/base/parallel.h"
+#include "heatskin/kernels/compositor.h"
+
+namespace heatskin::fields {
+namespace {
+
+constexpr std::size_t kKernelBlock = 64;
+
+/// Part of the distance to the last wanted kernel by which kernels may move before lists are renewed: wide
+/// margins make long lists, narrow ones make many.
+constexpr float kMarginShare = 0.05f;
+
+/// Reach beyond the present one for which heat is worked out, so that slowly growing reaches stay covered
+/// until the lists are renewed.
+constexpr float kHeatedSlack = 1.1f;
+
+constexpr std::size_t kQueryFloats = sizeof(FieldQuery) / sizeof(float);
+static_assert(sizeof(FieldQuery) % sizeof(float) == 0 && alignof(FieldQuery) == alignof(float));
+
+/// Room for whole vectors at the end of rows.
+constexpr std::size_t kRowPadding = 64;
+
+/// The distance at which a kernel's weight has fallen to kFieldTail.
+double reachOf(double sharpness, double threshold, double sigma) {
+  const double x = SoftThreshold<double>(sharpness, threshold).invert(kFieldTail);
+  return sigma * std::sqrt(2 * std::log(std::max(1.0, kMostHeat / x)));
+}
+
+}  // namespace
+
+FieldEvaluator::FieldEvaluator(const Surface& surface, std::string_view name,
+                               std::span<const float> coordinates, std::size_t dimensions,
+                               std::unique_ptr<HeatSource> source, const FieldOptions& options)
+    : surface_(&surface),
+      name_(name),
+      options_(options),
+      embedding_(surface, coordinates, dimensions),
+      source_(std::move(source)),
+      builder_(surface, embedding_) {}
+
+void FieldEvaluator::refresh(const KernelSet& kernels, std::span<const Rigid2>) {
+  update(kernels, false);
+}
+
+void FieldEvaluator::update(const KernelSet& kernels, bool fresh) {
+  const std::size_t count = kernels.size();
+  poses_.resize(count);
+  faces_.resize(count);
+  cutoffs_.resize(count);
+  centers_.resize(static_cast<Eigen::Index>(count), embedding_.rows().cols());
+  parallelFor(count, kKernelBlock, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const SurfacePoint& p = kernels.positions[i];
+      const auto& corners = surface_->corners()[p.face];
+      Pose& pose = poses_[i];
+      faces_[i] = p.face;
+      pose.corners = surface_->faces()[p.face];
+      const double twice_area = cross2(corners[1] - corners[0], corners[2] - corners[0]);
+      for (std::size_t c = 0; c < 3; ++c) {
+        // The gradient of a barycentric coordinate is the opposite edge, turned inwards.
+        const Vec2 opposite = corners[(c + 2) % 3] - corners[(c + 1) % 3];
+        pose.barycentric[c] = static_cast<float>(p.barycentric[static_cast<Eigen::Index>(c)]);
+        pose.barycentric_x[c] = static_cast<float>(-opposite.y() / twice_area);
+        pose.barycentric_y[c] = static_cast<float>(opposite.x() / twice_area);
+      }
+      pose.angle = kernels.angles[i];
+      pose.anisotropy = kernels.anisotropies[i];
+      const auto row = static_cast<Eigen::Index>(i);
+      centers_.row(row) = pose.barycentric[0] * embedding_.rows().row(pose.corners[0]) +
+                          pose.barycentric[1] * embedding_.rows().row(pose.corners[1]) +
+                          pose.barycentric[2] * embedding_.rows().row(pose.corners[2]);
+      const auto reach =
+          static_cast<float>(reachOf(kernels.sharpnesses[i], kernels.thresholds[i], options_.window_sigma));
+      cutoffs_[i] = reach * reach;
+    }
+  });
+  if (fresh || count != listed_count_) makeLists(kernels);
+  parallelFor(count, kKernelBlock, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      updateKernel(static_cast<std::uint32_t>(i));
+  });
+}
+
+void FieldEvaluator::makeLists(const KernelSet& kernels) {
+  NearListBuilder::Nearness nearness;
+  nearness.wanted = options_.candidates;
+  nearness.farthest = static_cast<float>(
+      reachOf(KernelRanges::kMinSharpness, KernelRanges::kMinThreshold, options_.window_sigma));
+  const float typical = builder_.typicalReach() > 0 ? builder_.typicalReach() : nearness.farthest;
+  nearness.margin = margin_ = kMarginShare * typical;
+  std::swap(lists_, old_lists_);
+  std::swap(heated_, old_heated_);
+  std::swap(squares_, old_squares_);
+  builder_.build(kernels, centers_, nearness, lists_);
+  const std::size_t pairs = lists_.pairCount(), count = kernels.size();
+  squares_of_.resize(count, kNone);
+  heated_until_.resize(count);
+  heated_.resize(count);
+  from_.assign(pairs, kNone);
+  for (auto& squares : squares_)
+    squares.resize(pairs + kRowPadding);
+  parallelFor(count, kKernelBlock, [&](std::size_t begin, std::size_t end) {
+    // Where the kernel at hand had a vertex in its old list.
+    thread_local std::vector<std::uint32_t> at;
+    at.assign(surface_->vertexCount(), kNone);
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto kernel = static_cast<std::uint32_t>(i);
+      orderPairs(kernel);
+      // What was known of a pair depends on face and vertex only, whatever became of the kernel.
+      if (i >= listed_count_ || squares_of_[i] != faces_[i]) {
+        squares_of_[i] = kNone;
+        continue;
+      }
+      const std::uint32_t old_begin = old_lists_.kernel_begin[i], old_end = old_lists_.kernel_begin[i + 1];
+      for (std::uint32_t n = old_begin; n < old_end; ++n)
+        at[old_lists_.vertices[n]] = n;
+      const std::uint32_t first = lists_.kernel_begin[i], last = lists_.kernel_begin[i + 1];
+      for (std::uint32_t n = first; n < last; ++n) {
+        const std::uint32_t old = at[lists_.vertices[n]];
+        for (std::size_t c = 0; c < 3; ++c) {
+          squares_[c][n] = old != kNone
+                               ? old_squares_[c][old]
+                               : embedding_.squaredDistance(lists_.vertices[n], poses_[i].corners[c]);
+        }
+        if (old != kNone && old - old_begin < old_heated_[i] && n - first < heated_[i]) from_[n] = old;
+      }
+      for (std::uint32_t n = old_begin; n < old_end; ++n)
+        at[old_lists_.vertices[n]] = kNone;
+    }
+  });
+  distances_.resize(pairs + kRowPadding);
+  heats_.assign(pairs + kRowPadding, 0);
+  slopes_.assign(pairs + 1, {});
+  source_->reset(pairs, count, from_);
+  listed_count_ = count;
+}
+
+/// Vertices that matter to a query within the kernel's reach come first; only they get heat.
+void FieldEvaluator::orderPairs(std::uint32_t kernel) {
+  const std::size_t begin = lists_.kernel_begin[kernel], count = lists_.kernel_begin[kernel + 1] - begin;
+  std::uint32_t* vertices = lists_.vertices.data() + begin;
+  std::uint32_t* places = lists_.places.data() + begin;
+  heated_until_[kernel] = kHeatedSlack * std::sqrt(cutoffs_[kernel]);
+  std::uint32_t first = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const float until = heated_until_[kernel] + embedding_.longestEdge(vertices[i]) + margin_;
+    if (builder_.squared(places[i]) > until * until) continue;
+    std::swap(vertices[i], vertices[first]);
+    std::swap(places[i], places[first]);
+    ++first;
+  }
+  heated_[kernel] = first;
+}
+
+void FieldEvaluator::updateKernel(std::uint32_t kernel) {
+  const Pose& pose = poses_[kernel];
+  const std::size_t begin = lists_.kernel_begin[kernel], count = lists_.kernel_begin[kernel + 1] - begin;
+  const std::uint32_t* vertices = lists_.vertices.data() + begin;
+  const std::uint32_t* places = lists_.places.data() + begin;
+  // A reach that outgrew what the lists were ordered for: heat everywhere until they are renewed.
+  if (std::sqrt(cutoffs_[kernel]) > heated_until_[kernel])
+    heated_[kernel] = static_cast<std::uint32_t>(count);
+  float* squares[3] = {squares_[0].data() + begin, squares_[1].data() + begin, squares_[2].data() + begin};
+  if (squares_of_[kernel] != faces_[kernel]) {
+    squares_of_[kernel] = faces_[kernel];
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t c = 0; c < 3; ++c)
+        squares[c][i] = embedding_.squaredDistance(vertices[i], pose.corners[c]);
+    }
+  }
+
+  const auto edges = embedding_.squaredEdges(faces_[kernel]);
+  const auto& b = pose.barycentric;
+  float bend = 0, bend_x = 0, bend_y = 0;
+  for (std::size_t c = 0; c < 3; ++c) {
+    const std::size_t d = (c + 1) % 3;
+    bend += b[c] * b[d] * edges[c];
+    bend_x += (pose.barycentric_x[c] * b[d] + b[c] * pose.barycentric_x[d]) * edges[c];
+    bend_y += (pose.barycentric_y[c] * b[d] + b[c] * pose.barycentric_y[d]) * edges[c];
+  }
+  const auto mix = [&](const std::array<float, 3>& w, std::size_t i) {
+    return w[0] * squares[0][i] + w[1] * squares[1][i] + w[2] * squares[2][i];
+  };
+  for (std::size_t i = 0; i < count; ++i)
+    distances_[places[i]] = std::max(0.0f, mix(b, i) - bend);
+
+  const std::size_t heated = heated_[kernel];
+  thread_local std::vector<float> rows;
+  const std::size_t stride = (heated + kRowPadding - 1) / kRowPadding * kRowPadding;
+  if (rows.size() < 5 * stride) rows.resize(5 * stride);
+  const HeatRows out{rows.data(), rows.data() + stride, rows.data() + 2 * stride, rows.data() + 3 * stride,
+                     rows.data() + 4 * stride};
+  source_->heat(kernel, pose, begin, {vertices, heated}, out);
+  for (std::size_t i = 0; i < heated; ++i) {
+    heats_[places[i]] = out.value[i];
+    slopes_[places[i]] = {out.d_x[i],
+                          out.d_y[i],
+                          out.d_angle[i],
+                          out.d_anisotropy[i],
+                          mix(pose.barycentric_x, i) - bend_x,
+                          mix(pose.barycentric_y, i) - bend_y,
+                          {0, 0}};
+  }
+}
+
+FieldTables FieldEvaluator::tables() const {
+  FieldTables t;
+  t.lists = &lists_;
+  t.distances = distances_.data();
+  t.heats = heats_.data();
+  t.slopes = slopes_.data();
+  t.cutoffs = cutoffs_.data();
+  t.window = static_cast<float>(1 / (2 * options_.window_sigma * options_.window_sigma));
+  t.candidates = options_.candidates;
+  return t;
+}
+
+FieldQuery FieldEvaluator::query(const SurfacePoint& p) const {
+  const auto edges = embedding_.squaredEdges(p.face);
+  FieldQuery q{p.face, {}, 0};
+  for (std::size_t c = 0; c < 3; ++c)
+    q.b[c] = static_cast<float>(p.barycentric[static_cast<Eigen::Index>(c)]);
+  q.bend = q.b[0] * q.b[1] * edges[0] + q.b[1] * q.b[2] * edges[1] + q.b[2] * q.b[0] * edges[2];
+  return q;
+}
+
+std::size_t FieldEvaluator::heatedPairs() const {
+  std::size_t sum = 0;
+  for (const std::uint32_t count : heated_)
+    sum += count;
+  return sum;
+}
+
+void FieldEvaluator::respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const {
+  out.resize(queries.size(), options_.candidates);
+  out.queries.resize(queries.size() * kQueryFloats);
+  auto* rows = reinterpret_cast<FieldQuery*>(out.queries.data());
+  for (std::size_t i = 0; i < queries.size(); ++i)
+    rows[i] = query(queries[i]);
+  respondBlock(tables(), {rows, queries.size()}, out);
+}
+
+void FieldEvaluator::respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,
+                                std::span<const float> dx, GradientSums& sums) const {
+  const auto* rows = reinterpret_cast<const FieldQuery*>(responses.queries.data());
+  respondVjpBlock(tables(), {rows, queries.size()}, responses, dx, sums);
+}
+
+}  // namespace heatskin::fields

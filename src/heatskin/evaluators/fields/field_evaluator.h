@@ -1,0 +1,90 @@
+#pragma once
+
+// HKTex and ThermalRF behind the common interface. Both give a kernel a heat that is linear in the query's
+// barycentric coordinates, and both measure nearness in an embedding of the vertices. What a kernel needs is
+// therefore worked out once per step at the vertices near it, and a query mixes three of those.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "heatskin/evaluators/evaluator.h"
+#include "heatskin/evaluators/fields/field_response.h"
+#include "heatskin/evaluators/fields/heat_source.h"
+#include "heatskin/evaluators/fields/near_lists.h"
+
+namespace heatskin::fields {
+
+struct FieldOptions {
+  double window_sigma = 0.05;  ///< of the Gaussian window over embedding distance
+  std::size_t candidates = 50;
+  int rebuild_interval = 10;  ///< steps between new lists of who is near whom
+};
+
+/// A kernel counts until its weight f falls to this; farther away its response is zero. Thirty such weights
+/// change no 8-bit colour.
+inline constexpr double kFieldTail = 1e-4;
+
+/// Normalised heat is taken to be at most this (METHOD section 3 saw 1.34; more on coarse meshes).
+inline constexpr double kMostHeat = 2;
+
+/// See the head of the file. Right after rebuild() the candidates are exactly the nearest; later, a kernel
+/// that moved by more than a twentieth of the distance to a query's last candidate may be missing where it is
+/// new.
+class FieldEvaluator final : public Evaluator {
+ public:
+  /// The surface must outlive it. `coordinates` of the embedding are [V, dimensions].
+  FieldEvaluator(const Surface& surface, std::string_view name, std::span<const float> coordinates,
+                 std::size_t dimensions, std::unique_ptr<HeatSource> source, const FieldOptions& options);
+
+  std::string_view name() const override { return name_; }
+  std::size_t capacity() const override { return options_.candidates; }
+  void rebuild(const KernelSet& kernels) override { update(kernels, true); }
+  void refresh(const KernelSet& kernels, std::span<const Rigid2> motions) override;
+  int rebuildInterval() const override { return options_.rebuild_interval; }
+  void respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const override;
+  void respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,
+                  std::span<const float> dx, GradientSums& sums) const override;
+  void finish(std::uint32_t, float*) const override {}  // positions are in the kernel's face already
+
+  /// What the inner loops read; for tests and benchmarks.
+  FieldTables tables() const;
+  FieldQuery query(const SurfacePoint& p) const;
+  const Embedding& embedding() const { return embedding_; }
+  const NearLists& lists() const { return lists_; }
+  std::size_t heatedPairs() const;  ///< pairs whose heat is worked out in a step
+
+ private:
+  void update(const KernelSet& kernels, bool fresh);
+  void makeLists(const KernelSet& kernels);
+  void orderPairs(std::uint32_t kernel);
+  void updateKernel(std::uint32_t kernel);
+
+  const Surface* surface_;
+  std::string_view name_;
+  FieldOptions options_;
+  Embedding embedding_;
+  std::unique_ptr<HeatSource> source_;
+  NearListBuilder builder_;
+  NearLists lists_, old_lists_;
+  std::size_t listed_count_ = 0;  // kernels at the last makeLists()
+
+  std::vector<Pose> poses_;           // [N]
+  std::vector<std::uint32_t> faces_;  // [N]
+  Embedding::Rows centers_;           // [N, dimensions] kernels in the embedding
+  float margin_ = 0;                  // of the lists
+  std::vector<float> cutoffs_;        // [N] squared
+  std::vector<float> heated_until_;   // [N] reach for which the heated pairs come first in a kernel's list
+  std::vector<std::uint32_t> heated_, old_heated_;  // [N] how many
+  std::vector<std::uint32_t> squares_of_;           // [N] face whose corners squares_ belong to
+  std::array<std::vector<float>, 3> squares_,
+      old_squares_;                       // [P] |Z_v - Z_c|^2 for corner c of the kernel's face, by kernel
+  std::vector<std::uint32_t> from_;       // [P] where a pair was in the old lists
+  std::vector<float> distances_, heats_;  // [P] by place
+  std::vector<PairSlopes> slopes_;        // [P] by place
+};
+
+}  // namespace heatskin::fields

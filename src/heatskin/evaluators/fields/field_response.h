@@ -1,0 +1,53 @@
+#pragma once
+
+// Responses x = exp(-d^2 / (2 sigma^2)) h / self of kernels whose heat and squared embedding distance are
+// known at the vertices: h is linear in the query's barycentric coordinates b, and
+// d^2 = sum_a b_a D_a - sum_{a<c} b_a b_c |Z_a - Z_c|^2 (METHOD section 7). Vectorised
+// (field_response_simd.cpp) and as plain twins.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "heatskin/evaluators/fields/near_lists.h"
+#include "heatskin/kernels/response_block.h"
+
+namespace heatskin::fields {
+
+/// Derivatives of a kernel's heat and squared distance at a vertex, one aligned block.
+struct alignas(32) PairSlopes {
+  float heat_x, heat_y, heat_angle, heat_anisotropy;
+  float distance_x, distance_y, unused[2];
+};
+static_assert(sizeof(PairSlopes) == 32);
+
+/// What the loops read. "Place" is an index of NearLists::vertex_kernels.
+struct FieldTables {
+  const NearLists* lists;
+  const float* distances;    // [P] squared embedding distance of kernel and vertex
+  const float* heats;        // [P] normalised heat there
+  const PairSlopes* slopes;  // [P]
+  const float* cutoffs;      // [N] squared distance from which a kernel's weight is negligible
+  float window;              ///< 1 / (2 sigma^2)
+  std::size_t candidates;
+};
+
+/// A query as the loops read it.
+struct FieldQuery {
+  std::uint32_t face;
+  float b[3];
+  float bend;  ///< sum_{a<c} b_a b_c |Z_a - Z_c|^2
+};
+
+/// Candidates (the nearest) and responses. `out` has been resized.
+void respondBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& out);
+void respondBlockScalar(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& out);
+
+/// Gradients into the evaluator's entries of `sums`.
+void respondVjpBlock(const FieldTables& tables, std::span<const FieldQuery> queries,
+                     const ResponseBlock& responses, std::span<const float> dx, GradientSums& sums);
+void respondVjpBlockScalar(const FieldTables& tables, std::span<const FieldQuery> queries,
+                           const ResponseBlock& responses, std::span<const float> dx, GradientSums& sums);
+
+}  // namespace heatskin::fields

@@ -1,0 +1,179 @@
+// Vectorised respondBlock() and respondVjpBlock(): one source, compiled once for every SIMD level, chosen at
+// run time.
+
+#include <algorithm>
+#include <cstddef>
+
+#include "heatskin/evaluators/fields/field_response.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "heatskin/evaluators/fields/field_response_simd.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "heatskin/kernels/fast_exp-inl.h"
+#include "heatskin/kernels/rows-inl.h"
+#include "heatskin/kernels/select-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heatskin::fields {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using heatskin::HWY_NAMESPACE::fastExp;
+using heatskin::HWY_NAMESPACE::keepWanted;
+using heatskin::HWY_NAMESPACE::Wanted;
+using Tag = hn::ScalableTag<float>;
+using IndexTag = hn::RebindToSigned<Tag>;
+using UnsignedTag = hn::RebindToUnsigned<Tag>;
+
+/// sum_a b_a table[corner a of the pairs], for places `c0`, `c1`, `c2`.
+HWY_INLINE hn::Vec<Tag> mix(const float* table, const FieldQuery& q, hn::Vec<IndexTag> c0,
+                            hn::Vec<IndexTag> c1, hn::Vec<IndexTag> c2) {
+  const Tag d;
+  auto sum = hn::Mul(hn::Set(d, q.b[0]), hn::GatherIndex(d, table, c0));
+  sum = hn::MulAdd(hn::Set(d, q.b[1]), hn::GatherIndex(d, table, c1), sum);
+  return hn::MulAdd(hn::Set(d, q.b[2]), hn::GatherIndex(d, table, c2), sum);
+}
+
+HWY_INLINE hn::Vec<IndexTag> placesAt(const std::vector<std::uint32_t>& corner, std::size_t pair) {
+  const IndexTag di;
+  return hn::BitCast(di, hn::LoadU(UnsignedTag(), corner.data() + pair));
+}
+
+/// A thread's memory.
+struct Selection {
+  std::vector<float> squared, unused;
+  std::vector<std::uint32_t> pairs, kernels;
+
+  void reserve(std::size_t count) {
+    if (squared.size() >= count + ResponseBlock::kPadding) return;
+    const std::size_t size = 2 * count + ResponseBlock::kPadding;
+    squared.resize(size);
+    unused.resize(size);
+    pairs.resize(size);
+    kernels.resize(size);
+  }
+};
+
+void respondBlockT(const FieldTables& t, std::span<const FieldQuery> queries, ResponseBlock& out) {
+  thread_local Selection s;
+  const Tag d;
+  const IndexTag di;
+  const UnsignedTag du;
+  const std::size_t lanes = hn::Lanes(d);
+  const NearLists& lists = *t.lists;
+  const auto zero = hn::Zero(d), window = hn::Set(d, -t.window);
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const FieldQuery& q = queries[i];
+    const std::uint32_t begin = lists.face_begin[q.face];
+    const std::size_t seen = lists.face_begin[q.face + 1] - begin;
+    s.reserve(seen);
+    const auto bend = hn::Set(d, -q.bend);
+    for (std::size_t n = 0; n < seen; n += lanes) {  // past the end: padding or other pairs, still valid
+      const std::size_t pair = begin + n;
+      const auto squared = hn::Add(mix(t.distances, q, placesAt(lists.corners[0], pair),
+                                       placesAt(lists.corners[1], pair), placesAt(lists.corners[2], pair)),
+                                   bend);
+      hn::StoreU(hn::Max(squared, zero), d, s.squared.data() + n);
+      hn::StoreU(hn::Iota(du, static_cast<std::uint32_t>(pair)), du, s.pairs.data() + n);
+      hn::StoreU(hn::LoadU(du, lists.face_kernels.data() + pair), du, s.kernels.data() + n);
+    }
+    const std::size_t kept = keepWanted<Wanted::kSmallest>(s.squared.data(), s.pairs.data(), s.kernels.data(),
+                                                           s.unused.data(), seen, t.candidates);
+    const std::size_t base = i * out.stride;
+    for (std::size_t n = 0; n < kept; n += lanes) {
+      const auto pair = hn::LoadU(du, s.pairs.data() + n);
+      const auto kernel = hn::LoadU(du, s.kernels.data() + n);
+      const auto index = hn::BitCast(di, pair);
+      const auto corner = [&](std::size_t c) HWY_ATTR {
+        return hn::GatherIndex(di, reinterpret_cast<const std::int32_t*>(lists.corners[c].data()), index);
+      };
+      const auto squared = hn::LoadU(d, s.squared.data() + n);
+      const auto cutoff = hn::GatherIndex(d, t.cutoffs, hn::BitCast(di, kernel));
+      const auto heat = mix(t.heats, q, corner(0), corner(1), corner(2));
+      const auto x =
+          hn::IfThenElseZero(hn::Lt(squared, cutoff), hn::Mul(heat, fastExp(d, hn::Mul(window, squared))));
+      hn::StoreU(x, d, out.x.data() + base + n);
+      hn::StoreU(pair, du, out.pairs.data() + base + n);
+      hn::StoreU(kernel, du, out.kernels.data() + base + n);
+    }
+    out.counts[i] = static_cast<std::uint32_t>(kept);
+  }
+}
+
+void respondVjpBlockT(const FieldTables& t, std::span<const FieldQuery> queries,
+                      const ResponseBlock& responses, std::span<const float> dx, GradientSums& sums) {
+  const Tag d;
+  const hn::CappedTag<float, 4> d4;
+  const IndexTag di;
+  const UnsignedTag du;
+  const std::size_t lanes = hn::Lanes(d);
+  const NearLists& lists = *t.lists;
+  const auto zero = hn::Zero(d), window = hn::Set(d, -t.window);
+  HWY_ALIGN float d_heat[hn::MaxLanes(Tag())], d_distance[hn::MaxLanes(Tag())];
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const FieldQuery& q = queries[i];
+    const std::size_t base = i * responses.stride, count = responses.counts[i];
+    const auto b0 = hn::Set(d4, q.b[0]), b1 = hn::Set(d4, q.b[1]), b2 = hn::Set(d4, q.b[2]);
+    for (std::size_t n = 0; n < count; n += lanes) {
+      const std::size_t valid = std::min(lanes, count - n);
+      const auto loss = hn::IfThenElseZero(hn::FirstN(d, valid), hn::LoadU(d, dx.data() + base + n));
+      const auto kernel = hn::LoadU(du, responses.kernels.data() + base + n);
+      // Lanes past the last candidate may hold anything: they look at pair 0.
+      const auto pair = hn::BitCast(
+          di, hn::IfThenElseZero(hn::FirstN(du, valid), hn::LoadU(du, responses.pairs.data() + base + n)));
+      const auto corner = [&](std::size_t c) HWY_ATTR {
+        return hn::GatherIndex(di, reinterpret_cast<const std::int32_t*>(lists.corners[c].data()), pair);
+      };
+      const auto squared =
+          hn::Max(hn::Sub(mix(t.distances, q, corner(0), corner(1), corner(2)), hn::Set(d, q.bend)), zero);
+      const auto cutoff =
+          hn::GatherIndex(d, t.cutoffs, hn::BitCast(di, hn::IfThenElseZero(hn::FirstN(du, valid), kernel)));
+      const auto used = hn::IfThenElseZero(hn::Lt(squared, cutoff), loss);
+      hn::Store(hn::Mul(used, fastExp(d, hn::Mul(window, squared))), d, d_heat);
+      hn::Store(hn::Mul(used, hn::Mul(window, hn::LoadU(d, responses.x.data() + base + n))), d, d_distance);
+      for (std::size_t lane = 0; lane < valid; ++lane) {
+        float* row = sums.row(responses.kernels[base + n + lane]);
+        if (d_heat[lane] == 0) continue;
+        const std::uint32_t at = responses.pairs[base + n + lane];
+        const float* s0 = &t.slopes[lists.corners[0][at]].heat_x;
+        const float* s1 = &t.slopes[lists.corners[1][at]].heat_x;
+        const float* s2 = &t.slopes[lists.corners[2][at]].heat_x;
+        static_assert(GradientRow::kPositionX == 0 && GradientRow::kPositionY == 1 &&
+                      GradientRow::kAngle == 2 && GradientRow::kAnisotropy == 3);
+        const auto mixed = [&](std::size_t c) HWY_ATTR {
+          return hn::MulAdd(b2, hn::LoadU(d4, s2 + c),
+                            hn::MulAdd(b1, hn::LoadU(d4, s1 + c), hn::Mul(b0, hn::LoadU(d4, s0 + c))));
+        };
+        for (std::size_t c = 0; c < 4; c += hn::Lanes(d4)) {
+          const auto distance =
+              hn::MulAdd(hn::Set(d4, d_distance[lane]), mixed(c + 4), hn::LoadU(d4, row + c));
+          hn::StoreU(hn::MulAdd(hn::Set(d4, d_heat[lane]), mixed(c), distance), d4, row + c);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace heatskin::fields
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heatskin::fields {
+
+HWY_EXPORT(respondBlockT);
+HWY_EXPORT(respondVjpBlockT);
+
+void respondBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& out) {
+  HWY_DYNAMIC_DISPATCH(respondBlockT)(tables, queries, out);
+}
+
+void respondVjpBlock(const FieldTables& tables, std::span<const FieldQuery> queries,
+                     const ResponseBlock& responses, std::span<const float> dx, GradientSums& sums) {
+  HWY_DYNAMIC_DISPATCH(respondVjpBlockT)(tables, queries, responses, dx, sums);
+}
+
+}  // namespace heatskin::fields
+#endif

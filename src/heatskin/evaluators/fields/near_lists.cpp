@@ -1,0 +1,405 @@
+#include "heatskin/evaluators/fields/near_lists.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "heatskin/base/parallel.h"
+#include "heatskin/operators/dense_kernels.h"
+
+namespace heatskin::fields {
+namespace {
+
+/// Vertices in a block at least; more on large surfaces, so that tables over pairs of blocks stay small.
+constexpr std::size_t kBlockVertices = 16;
+constexpr std::size_t kMostBlocks = 4096;
+
+/// Float rounding of distances from products instead of differences, relative to the size of the embedding.
+constexpr float kRounding = 2e-3f;
+
+/// Vector loads may read this far past the last pair.
+constexpr std::size_t kPadding = 64;
+
+/// Halves a range of vertices at the median of its widest coordinate until blocks are small.
+void splitBlocks(const Embedding::Rows& rows, std::size_t size, std::vector<std::uint32_t>& order,
+                 std::size_t begin, std::size_t end, std::vector<std::uint32_t>& borders) {
+  if (end - begin <= size) {
+    borders.push_back(static_cast<std::uint32_t>(end));
+    return;
+  }
+  Eigen::RowVectorXf low = rows.row(order[begin]), high = low;
+  for (std::size_t i = begin + 1; i < end; ++i) {
+    low = low.cwiseMin(rows.row(order[i]));
+    high = high.cwiseMax(rows.row(order[i]));
+  }
+  Eigen::Index axis = 0;
+  (high - low).maxCoeff(&axis);
+  const std::size_t middle = (begin + end) / 2;
+  const auto at = [&](std::size_t i) { return order.begin() + static_cast<std::ptrdiff_t>(i); };
+  std::nth_element(at(begin), at(middle), at(end), [&](std::uint32_t a, std::uint32_t b) {
+    const float x = rows(a, axis), y = rows(b, axis);
+    return x != y ? x < y : a < b;
+  });
+  splitBlocks(rows, size, order, begin, middle, borders);
+  splitBlocks(rows, size, order, middle, end, borders);
+}
+
+}  // namespace
+
+Embedding::Embedding(const Surface& surface, std::span<const float> coordinates, std::size_t dimensions)
+    : rows_(Eigen::Map<const Rows>(coordinates.data(), surface.vertexCount(),
+                                   static_cast<Eigen::Index>(dimensions))) {
+  const std::size_t vertices = surface.vertexCount(), faces = surface.faceCount();
+  squared_edges_.resize(faces * 3);
+  longest_edges_.assign(vertices, 0);
+  for (std::size_t f = 0; f < faces; ++f) {
+    const auto& corners = surface.faces()[f];
+    float longest = 0;
+    for (std::size_t e = 0; e < 3; ++e) {
+      squared_edges_[3 * f + e] = squaredDistance(corners[e], corners[(e + 1) % 3]);
+      longest = std::max(longest, squared_edges_[3 * f + e]);
+    }
+    for (const std::uint32_t v : corners)
+      longest_edges_[v] = std::max(longest_edges_[v], std::sqrt(longest));
+  }
+
+  corner_begin_.assign(vertices + 1, 0);
+  for (const auto& corners : surface.faces()) {
+    for (const std::uint32_t v : corners)
+      ++corner_begin_[v + 1];
+  }
+  std::partial_sum(corner_begin_.begin(), corner_begin_.end(), corner_begin_.begin());
+  corners_.resize(3 * faces);
+  std::vector<std::uint32_t> next(corner_begin_.begin(), corner_begin_.end() - 1);
+  for (std::uint32_t f = 0; f < faces; ++f) {
+    for (std::uint32_t c = 0; c < 3; ++c)
+      corners_[next[surface.faces()[f][c]]++] = 3 * f + c;
+  }
+
+  order_.resize(vertices);
+  std::iota(order_.begin(), order_.end(), 0u);
+  block_begin_.push_back(0);
+  if (vertices > 0)
+    splitBlocks(rows_, std::max(kBlockVertices, vertices / kMostBlocks * 2), order_, 0, vertices,
+                block_begin_);
+  const std::size_t blocks = block_begin_.size() - 1;
+  block_of_.resize(vertices);
+  centers_.resize(static_cast<Eigen::Index>(blocks), rows_.cols());
+  radii_.resize(blocks);
+  for (std::size_t b = 0; b < blocks; ++b) {
+    const auto row = static_cast<Eigen::Index>(b);
+    centers_.row(row).setZero();
+    for (std::uint32_t i = block_begin_[b]; i < block_begin_[b + 1]; ++i) {
+      block_of_[order_[i]] = static_cast<std::uint32_t>(b);
+      centers_.row(row) += rows_.row(order_[i]);
+    }
+    centers_.row(row) /= static_cast<float>(block_begin_[b + 1] - block_begin_[b]);
+    radii_[b] = 0;
+    for (std::uint32_t i = block_begin_[b]; i < block_begin_[b + 1]; ++i)
+      radii_[b] = std::max(radii_[b], (rows_.row(order_[i]) - centers_.row(row)).norm());
+  }
+  center_distances_.resize(static_cast<Eigen::Index>(blocks), static_cast<Eigen::Index>(blocks));
+  parallelFor(blocks, 16, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t a = begin; a < end; ++a) {
+      const auto row = static_cast<Eigen::Index>(a);
+      center_distances_.row(row) = (centers_.rowwise() - centers_.row(row)).rowwise().norm().transpose();
+    }
+  });
+}
+
+void NearListBuilder::build(const KernelSet& kernels, const Embedding::Rows& places, const Nearness& nearness,
+                            NearLists& lists) {
+  collect(kernels, places, nearness);
+  joinFaces(nearness, lists);
+  keepUsed(kernels.size(), lists);
+}
+
+/// For every vertex the kernels that any face around it may need.
+void NearListBuilder::collect(const KernelSet& kernels, const Embedding::Rows& places,
+                              const Nearness& nearness) {
+  const auto [wanted, farthest, margin] = nearness;
+  const Embedding& e = *embedding_;
+  const std::size_t blocks = e.radii_.size(), vertices = surface_->vertexCount(), count = kernels.size();
+
+  // Kernels in the block of their face's first corner.
+  group_begin_.assign(blocks + 1, 0);
+  const auto groupOf = [&](std::size_t i) {
+    return e.block_of_[surface_->faces()[kernels.positions[i].face][0]];
+  };
+  for (std::size_t i = 0; i < count; ++i)
+    ++group_begin_[groupOf(i) + 1];
+  std::partial_sum(group_begin_.begin(), group_begin_.end(), group_begin_.begin());
+  group_kernels_.resize(count);
+  group_radii_.assign(blocks, 0);
+  std::vector<std::uint32_t> next(group_begin_.begin(), group_begin_.end() - 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t group = groupOf(i);
+    group_kernels_[next[group]++] = static_cast<std::uint32_t>(i);
+    const float distance = (places.row(static_cast<Eigen::Index>(i)) - e.centers_.row(group)).squaredNorm();
+    group_radii_[group] = std::max(group_radii_[group], distance);
+  }
+  for (float& radius : group_radii_)
+    radius = std::sqrt(radius);
+
+  near_.resize(vertices);
+  reaches_.assign(vertices, farthest);
+  parallelFor(blocks, 1, [&](std::size_t first_block, std::size_t last_block) {
+    for (std::size_t block = first_block; block < last_block; ++block)
+      collectBlock(block, places, nearness);
+  });
+  std::vector<float> reaches(reaches_);
+  if (!reaches.empty()) {
+    const auto middle = reaches.begin() + static_cast<std::ptrdiff_t>(reaches.size() / 2);
+    std::nth_element(reaches.begin(), middle, reaches.end());
+    typical_reach_ = *middle;
+  }
+}
+
+void NearListBuilder::collectBlock(std::size_t block, const Embedding::Rows& places,
+                                   const Nearness& nearness) {
+  const auto [wanted, farthest, margin] = nearness;
+  const Embedding& e = *embedding_;
+  const auto dimensions = static_cast<std::size_t>(e.rows_.cols());
+  const std::uint32_t begin = e.block_begin_[block];
+  const std::size_t count = e.block_begin_[block + 1] - begin;
+  const std::size_t stride = (count + kBlockVertices - 1) / kBlockVertices * kBlockVertices;
+  const float* center = e.centers_.row(static_cast<Eigen::Index>(block)).data();
+
+  // Relative to the block's centre the numbers are small and products keep their digits.
+  thread_local std::vector<float> here;  // [dimensions, stride] columns are vertices
+  thread_local std::vector<float> here_squared, until;
+  here.assign(dimensions * stride, 0);
+  here_squared.assign(stride, 0);
+  until.assign(stride, -1);
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::uint32_t v = e.order_[begin + r];
+    const float* row = e.rows_.row(v).data();
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      const float x = row[d] - center[d];
+      here[d * stride + r] = x;
+      here_squared[r] += x * x;
+    }
+  }
+  thread_local std::vector<std::pair<float, std::uint32_t>> groups;  // lower bound of the distance, group
+  groups.clear();
+  for (std::size_t g = 0; g < e.radii_.size(); ++g) {
+    if (group_begin_[g] == group_begin_[g + 1]) continue;
+    const float between = e.center_distances_(static_cast<Eigen::Index>(block), static_cast<Eigen::Index>(g));
+    groups.emplace_back(between - e.radii_[block] - group_radii_[g], static_cast<std::uint32_t>(g));
+  }
+  std::sort(groups.begin(), groups.end());
+
+  // Squared distances to the kernels of the groups [from, to), as new rows.
+  thread_local std::vector<std::pair<std::uint32_t, std::uint32_t>> seen;  // kernel, row
+  thread_local std::vector<float> there, squared;                          // [.., dimensions], [seen, stride]
+  seen.clear();
+  const auto look = [&](std::size_t from, std::size_t to) {
+    const std::size_t before = seen.size();
+    for (std::size_t g = from; g < to; ++g) {
+      for (std::uint32_t i = group_begin_[groups[g].second]; i < group_begin_[groups[g].second + 1]; ++i)
+        seen.emplace_back(group_kernels_[i], static_cast<std::uint32_t>(seen.size()));
+    }
+    const std::size_t added = seen.size() - before;
+    there.resize(added * dimensions);
+    squared.resize(seen.size() * stride);
+    for (std::size_t i = 0; i < added; ++i) {
+      const float* row = places.row(seen[before + i].first).data();
+      float sum = 0;
+      for (std::size_t d = 0; d < dimensions; ++d) {
+        const float x = row[d] - center[d];
+        there[i * dimensions + d] = -2 * x;
+        sum += x * x;
+      }
+      float* out = squared.data() + (before + i) * stride;
+      for (std::size_t r = 0; r < stride; ++r)
+        out[r] = sum + here_squared[r];
+    }
+    LeftFactor<float> left;
+    left.data = there.data();
+    left.row_stride = left.segment_length = dimensions;
+    multiplyAdd(added, stride, 1.0f, left, here.data(), stride, squared.data() + before * stride, stride);
+  };
+  // A few groups bound the distance of a vertex's last wanted kernel, and with it the groups that matter.
+  std::size_t looked = 0, kernels_seen = 0;
+  while (looked < groups.size() && kernels_seen < 2 * wanted) {
+    const std::uint32_t g = groups[looked++].second;
+    kernels_seen += group_begin_[g + 1] - group_begin_[g];
+  }
+  look(0, looked);
+  thread_local std::vector<float> sorted;
+  const auto lastWanted = [&]() {
+    if (sorted.size() < wanted) return farthest;
+    std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(wanted - 1), sorted.end());
+    return std::min(farthest, std::sqrt(std::max(0.0f, sorted[wanted - 1])));
+  };
+  // The wanted kernels of a vertex lie within its reach plus an edge of every other corner of a face, so
+  // that bounds what the face wants; back at the vertex, another edge comes on top.
+  const auto radius = [&](std::uint32_t v, float reach) {
+    return (reach + 2 * e.longest_edges_[v] + 2 * margin) * (1 + kRounding);
+  };
+  float limit = 0;
+  for (std::size_t r = 0; r < count; ++r) {
+    sorted.clear();
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      sorted.push_back(squared[i * stride + r]);
+    const std::uint32_t v = e.order_[begin + r];
+    const float until_here = radius(v, lastWanted());
+    until[r] = until_here * until_here;
+    limit = std::max(limit, until_here);
+    near_[v].clear();
+  }
+  std::size_t last = looked;
+  while (last < groups.size() && groups[last].first <= limit)
+    ++last;
+  if (last > looked) look(looked, last);
+  std::sort(seen.begin(), seen.end());
+  for (const auto& [kernel, row] : seen) {
+    const float* distances = squared.data() + row * stride;
+    bool any = false;
+    for (std::size_t r = 0; r < stride; ++r)
+      any |= distances[r] <= until[r];
+    if (!any) continue;
+    for (std::size_t r = 0; r < count; ++r) {
+      if (distances[r] <= until[r])
+        near_[e.order_[begin + r]].push_back({kernel, std::max(0.0f, distances[r])});
+    }
+  }
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::uint32_t v = e.order_[begin + r];
+    sorted.clear();
+    for (const Near& near : near_[v])
+      sorted.push_back(near.squared);
+    reaches_[v] = lastWanted();
+    const float until_here = radius(v, reaches_[v]);
+    std::erase_if(near_[v], [&](const Near& near) { return near.squared > until_here * until_here; });
+  }
+}
+
+/// Kernels that are near all three corners, and near enough to be wanted somewhere in the face. At a point
+/// with barycentric coordinates b the squared distance to kernel k is sum b_a D_ka minus a number that is the
+/// same for all kernels. The `wanted`-th smallest of max_a D_ka is therefore not less than that of any point,
+/// and a kernel all of whose D_ka are larger is wanted nowhere.
+void NearListBuilder::joinFaces(const Nearness& nearness, NearLists& lists) {
+  const auto [wanted, farthest, margin] = nearness;
+  joined_.resize(surface_->faceCount());
+  parallelFor(surface_->faceCount(), 64, [&](std::size_t first, std::size_t last) {
+    thread_local std::vector<float> largest, smallest, sorted;
+    for (std::size_t f = first; f < last; ++f) {
+      auto& joined = joined_[f];
+      joined.clear();
+      largest.clear();
+      smallest.clear();
+      const auto& corners = surface_->faces()[f];
+      const std::vector<Near>& a = near_[corners[0]];
+      const std::vector<Near>& b = near_[corners[1]];
+      const std::vector<Near>& c = near_[corners[2]];
+      std::size_t j = 0, k = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        const std::uint32_t kernel = a[i].kernel;
+        while (j < b.size() && b[j].kernel < kernel)
+          ++j;
+        while (k < c.size() && c[k].kernel < kernel)
+          ++k;
+        if (j == b.size() || k == c.size()) break;
+        if (b[j].kernel != kernel || c[k].kernel != kernel) continue;
+        joined.push_back(
+            {kernel,
+             {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j), static_cast<std::uint32_t>(k)}});
+        largest.push_back(std::max({a[i].squared, b[j].squared, c[k].squared}));
+        smallest.push_back(std::min({a[i].squared, b[j].squared, c[k].squared}));
+      }
+      float until = farthest + embedding_->longestEdge(corners[0]);
+      if (joined.size() > wanted) {
+        sorted = largest;
+        std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(wanted - 1),
+                         sorted.end());
+        until = std::min(until, std::sqrt(sorted[wanted - 1]) * (1 + kRounding));
+      }
+      until += 2 * margin;
+      std::size_t to = 0;
+      for (std::size_t i = 0; i < joined.size(); ++i) {
+        if (smallest[i] <= until * until) joined[to++] = joined[i];
+      }
+      joined.resize(to);
+    }
+  });
+  lists.face_begin.resize(surface_->faceCount() + 1);
+  lists.face_begin[0] = 0;
+  for (std::size_t f = 0; f < joined_.size(); ++f)
+    lists.face_begin[f + 1] = lists.face_begin[f] + static_cast<std::uint32_t>(joined_[f].size());
+}
+
+/// Numbers the pairs of vertices that faces refer to.
+void NearListBuilder::keepUsed(std::size_t kernel_count, NearLists& lists) {
+  const std::size_t vertices = surface_->vertexCount();
+  place_.resize(vertices);
+  lists.vertex_begin.resize(vertices + 1);
+  lists.vertex_begin[0] = 0;
+  parallelFor(vertices, 128, [&](std::size_t first, std::size_t last) {
+    for (std::size_t v = first; v < last; ++v) {
+      auto& place = place_[v];
+      place.assign(near_[v].size(), kNone);
+      for (std::uint32_t i = embedding_->corner_begin_[v]; i < embedding_->corner_begin_[v + 1]; ++i) {
+        const std::uint32_t corner = embedding_->corners_[i];
+        for (const Joined& pair : joined_[corner / 3])
+          place[pair.at[corner % 3]] = 0;
+      }
+      std::uint32_t used = 0;
+      for (std::uint32_t& at : place) {
+        if (at != kNone) at = used++;
+      }
+      lists.vertex_begin[v + 1] = used;
+    }
+  });
+  std::partial_sum(lists.vertex_begin.begin(), lists.vertex_begin.end(), lists.vertex_begin.begin());
+  lists.vertex_kernels.resize(lists.vertex_begin.back());
+  squared_.resize(lists.vertex_begin.back());
+  parallelFor(vertices, 128, [&](std::size_t first, std::size_t last) {
+    for (std::size_t v = first; v < last; ++v) {
+      for (std::size_t i = 0; i < near_[v].size(); ++i) {
+        if (place_[v][i] == kNone) continue;
+        place_[v][i] += lists.vertex_begin[v];
+        lists.vertex_kernels[place_[v][i]] = near_[v][i].kernel;
+        squared_[place_[v][i]] = near_[v][i].squared;
+      }
+    }
+  });
+
+  const std::size_t pairs = lists.face_begin.back();
+  lists.face_kernels.resize(pairs + kPadding);
+  std::fill(lists.face_kernels.begin() + static_cast<std::ptrdiff_t>(pairs), lists.face_kernels.end(), 0u);
+  for (auto& corner : lists.corners) {
+    corner.resize(pairs + kPadding);
+    std::fill(corner.begin() + static_cast<std::ptrdiff_t>(pairs), corner.end(), 0u);
+  }
+  parallelFor(joined_.size(), 256, [&](std::size_t first, std::size_t last) {
+    for (std::size_t f = first; f < last; ++f) {
+      std::size_t at = lists.face_begin[f];
+      const auto& corners = surface_->faces()[f];
+      for (const Joined& pair : joined_[f]) {
+        lists.face_kernels[at] = pair.kernel;
+        for (std::size_t c = 0; c < 3; ++c)
+          lists.corners[c][at] = place_[corners[c]][pair.at[c]];
+        ++at;
+      }
+    }
+  });
+
+  lists.kernel_begin.assign(kernel_count + 1, 0);
+  for (const std::uint32_t kernel : lists.vertex_kernels)
+    ++lists.kernel_begin[kernel + 1];
+  std::partial_sum(lists.kernel_begin.begin(), lists.kernel_begin.end(), lists.kernel_begin.begin());
+  lists.vertices.resize(lists.vertex_kernels.size());
+  lists.places.resize(lists.vertex_kernels.size());
+  std::vector<std::uint32_t> next(lists.kernel_begin.begin(), lists.kernel_begin.end() - 1);
+  for (std::uint32_t v = 0; v < vertices; ++v) {
+    for (std::uint32_t place_of_pair = lists.vertex_begin[v]; place_of_pair < lists.vertex_begin[v + 1];
+         ++place_of_pair) {
+      const std::uint32_t at = next[lists.vertex_kernels[place_of_pair]]++;
+      lists.vertices[at] = v;
+      lists.places[at] = place_of_pair;
+    }
+  }
+}
+
+}  // namespace heatskin::fields
