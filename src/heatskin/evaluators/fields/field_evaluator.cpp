@@ -31,6 +31,30 @@ double reachOf(double sharpness, double threshold, double sigma) {
   return sigma * std::sqrt(2 * std::log(std::max(1.0, kMostHeat / x)));
 }
 
+/// The median distance, over a few vertices, to the last wanted kernel, at most `farthest`. From the kernels
+/// alone: a margin that remembered earlier lists would make a resumed fit differ from one that went on.
+float typicalReach(const Embedding& embedding, const Embedding::Rows& kernels, std::size_t wanted,
+                   float farthest) {
+  constexpr std::size_t kSamples = 17;
+  const auto count = static_cast<std::size_t>(kernels.rows());
+  const auto vertices = static_cast<std::size_t>(embedding.rows().rows());
+  if (count < wanted) return farthest;
+  std::vector<float> reaches(kSamples);
+  parallelFor(kSamples, 1, [&](std::size_t begin, std::size_t end) {
+    std::vector<float> squared(count);
+    for (std::size_t i = begin; i < end; ++i) {
+      const auto vertex = static_cast<Eigen::Index>(vertices * i / kSamples);
+      for (std::size_t k = 0; k < count; ++k)
+        squared[k] = (kernels.row(static_cast<Eigen::Index>(k)) - embedding.rows().row(vertex)).squaredNorm();
+      const auto last = squared.begin() + static_cast<std::ptrdiff_t>(wanted - 1);
+      std::nth_element(squared.begin(), last, squared.end());
+      reaches[i] = std::min(farthest, std::sqrt(*last));
+    }
+  });
+  std::nth_element(reaches.begin(), reaches.begin() + kSamples / 2, reaches.end());
+  return reaches[kSamples / 2];
+}
+
 }  // namespace
 
 FieldEvaluator::FieldEvaluator(const Surface& surface, std::string_view name,
@@ -91,8 +115,8 @@ void FieldEvaluator::makeLists(const KernelSet& kernels) {
   nearness.wanted = options_.candidates;
   nearness.farthest = static_cast<float>(
       reachOf(KernelRanges::kMinSharpness, KernelRanges::kMinThreshold, options_.window_sigma));
-  const float typical = builder_.typicalReach() > 0 ? builder_.typicalReach() : nearness.farthest;
-  nearness.margin = margin_ = kMarginShare * typical;
+  nearness.margin = margin_ =
+      kMarginShare * typicalReach(embedding_, centers_, nearness.wanted, nearness.farthest);
   std::swap(lists_, old_lists_);
   std::swap(heated_, old_heated_);
   std::swap(squares_, old_squares_);
@@ -134,8 +158,7 @@ void FieldEvaluator::makeLists(const KernelSet& kernels) {
     }
   });
   distances_.resize(pairs + kRowPadding);
-  heats_.assign(pairs + kRowPadding, 0);
-  slopes_.assign(pairs + 1, {});
+  heats_.assign(pairs + 1, {});
   source_->reset(pairs, count, from_);
   listed_count_ = count;
 }
@@ -197,14 +220,14 @@ void FieldEvaluator::updateKernel(std::uint32_t kernel) {
                      rows.data() + 4 * stride};
   source_->heat(kernel, pose, begin, {vertices, heated}, out);
   for (std::size_t i = 0; i < heated; ++i) {
-    heats_[places[i]] = out.value[i];
-    slopes_[places[i]] = {out.d_x[i],
-                          out.d_y[i],
-                          out.d_angle[i],
-                          out.d_anisotropy[i],
-                          mix(pose.barycentric_x, i) - bend_x,
-                          mix(pose.barycentric_y, i) - bend_y,
-                          {0, 0}};
+    heats_[places[i]] = {out.d_x[i],
+                         out.d_y[i],
+                         out.d_angle[i],
+                         out.d_anisotropy[i],
+                         mix(pose.barycentric_x, i) - bend_x,
+                         mix(pose.barycentric_y, i) - bend_y,
+                         out.value[i],
+                         0};
   }
 }
 
@@ -213,7 +236,6 @@ FieldTables FieldEvaluator::tables() const {
   t.lists = &lists_;
   t.distances = distances_.data();
   t.heats = heats_.data();
-  t.slopes = slopes_.data();
   t.cutoffs = cutoffs_.data();
   t.window = static_cast<float>(1 / (2 * options_.window_sigma * options_.window_sigma));
   t.candidates = options_.candidates;

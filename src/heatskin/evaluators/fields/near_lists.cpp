@@ -20,6 +20,9 @@ constexpr float kRounding = 2e-3f;
 /// Vector loads may read this far past the last pair.
 constexpr std::size_t kPadding = 64;
 
+/// The distance between components, beyond any that counts.
+constexpr float kApart = 1e15f;
+
 /// Halves a range of vertices at the median of its widest coordinate until blocks are small.
 void splitBlocks(const Embedding::Rows& rows, std::size_t size, std::vector<std::uint32_t>& order,
                  std::size_t begin, std::size_t end, std::vector<std::uint32_t>& borders) {
@@ -76,12 +79,29 @@ Embedding::Embedding(const Surface& surface, std::span<const float> coordinates,
       corners_[next[surface.faces()[f][c]]++] = 3 * f + c;
   }
 
+  // Every component around its own mean: numbers stay small, and between components no distance is asked for.
+  std::vector<std::uint32_t> component(vertices, 0);
+  for (std::size_t f = 0; f < faces; ++f) {
+    for (const std::uint32_t v : surface.faces()[f])
+      component[v] = surface.components()[f];
+  }
   order_.resize(vertices);
   std::iota(order_.begin(), order_.end(), 0u);
+  std::stable_sort(order_.begin(), order_.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return component[a] < component[b]; });
   block_begin_.push_back(0);
-  if (vertices > 0)
-    splitBlocks(rows_, std::max(kBlockVertices, vertices / kMostBlocks * 2), order_, 0, vertices,
-                block_begin_);
+  std::vector<std::uint32_t> block_component;
+  const std::size_t block_size = std::max(kBlockVertices, vertices / kMostBlocks * 2);
+  for (std::size_t begin = 0, end = 0; begin < vertices; begin = end) {
+    Eigen::RowVectorXd mean = Eigen::RowVectorXd::Zero(rows_.cols());
+    for (end = begin; end < vertices && component[order_[end]] == component[order_[begin]]; ++end)
+      mean += rows_.row(order_[end]).cast<double>();
+    mean /= static_cast<double>(end - begin);
+    for (std::size_t i = begin; i < end; ++i)
+      rows_.row(order_[i]) -= mean.cast<float>();
+    splitBlocks(rows_, block_size, order_, begin, end, block_begin_);
+    block_component.resize(block_begin_.size() - 1, component[order_[begin]]);
+  }
   const std::size_t blocks = block_begin_.size() - 1;
   block_of_.resize(vertices);
   centers_.resize(static_cast<Eigen::Index>(blocks), rows_.cols());
@@ -103,6 +123,10 @@ Embedding::Embedding(const Surface& surface, std::span<const float> coordinates,
     for (std::size_t a = begin; a < end; ++a) {
       const auto row = static_cast<Eigen::Index>(a);
       center_distances_.row(row) = (centers_.rowwise() - centers_.row(row)).rowwise().norm().transpose();
+      for (std::size_t b = 0; b < blocks; ++b) {
+        if (block_component[a] != block_component[b])
+          center_distances_(row, static_cast<Eigen::Index>(b)) = kApart;
+      }
     }
   });
 }
@@ -140,85 +164,83 @@ void NearListBuilder::collect(const KernelSet& kernels, const Embedding::Rows& p
   }
   for (float& radius : group_radii_)
     radius = std::sqrt(radius);
+  group_places_.resize(places.rows(), places.cols());
+  group_norms_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    group_places_.row(row) = places.row(group_kernels_[i]);
+    group_norms_[i] = group_places_.row(row).squaredNorm();
+  }
 
   near_.resize(vertices);
   reaches_.assign(vertices, farthest);
   parallelFor(blocks, 1, [&](std::size_t first_block, std::size_t last_block) {
     for (std::size_t block = first_block; block < last_block; ++block)
-      collectBlock(block, places, nearness);
+      collectBlock(block, nearness);
   });
-  std::vector<float> reaches(reaches_);
-  if (!reaches.empty()) {
-    const auto middle = reaches.begin() + static_cast<std::ptrdiff_t>(reaches.size() / 2);
-    std::nth_element(reaches.begin(), middle, reaches.end());
-    typical_reach_ = *middle;
-  }
 }
 
-void NearListBuilder::collectBlock(std::size_t block, const Embedding::Rows& places,
-                                   const Nearness& nearness) {
+void NearListBuilder::collectBlock(std::size_t block, const Nearness& nearness) {
   const auto [wanted, farthest, margin] = nearness;
   const Embedding& e = *embedding_;
   const auto dimensions = static_cast<std::size_t>(e.rows_.cols());
   const std::uint32_t begin = e.block_begin_[block];
   const std::size_t count = e.block_begin_[block + 1] - begin;
   const std::size_t stride = (count + kBlockVertices - 1) / kBlockVertices * kBlockVertices;
-  const float* center = e.centers_.row(static_cast<Eigen::Index>(block)).data();
+  // The wanted kernels of a vertex lie within its reach plus an edge of every other corner of a face, so
+  // that bounds what the face wants; back at the vertex, another edge comes on top.
+  const auto radius = [&](std::uint32_t v, float reach) {
+    return (reach + 2 * e.longest_edges_[v] + 2 * margin) * (1 + kRounding);
+  };
 
-  // Relative to the block's centre the numbers are small and products keep their digits.
-  thread_local std::vector<float> here;  // [dimensions, stride] columns are vertices
+  // |a - b|^2 = |a|^2 - 2 a b + |b|^2; columns of `here` are -2 times the block's vertices.
+  thread_local std::vector<float> here;  // [dimensions, stride]
   thread_local std::vector<float> here_squared, until;
   here.assign(dimensions * stride, 0);
   here_squared.assign(stride, 0);
   until.assign(stride, -1);
+  float farthest_radius = 0;
   for (std::size_t r = 0; r < count; ++r) {
     const std::uint32_t v = e.order_[begin + r];
     const float* row = e.rows_.row(v).data();
-    for (std::size_t d = 0; d < dimensions; ++d) {
-      const float x = row[d] - center[d];
-      here[d * stride + r] = x;
-      here_squared[r] += x * x;
-    }
+    here_squared[r] = e.rows_.row(v).squaredNorm();
+    for (std::size_t d = 0; d < dimensions; ++d)
+      here[d * stride + r] = -2 * row[d];
+    farthest_radius = std::max(farthest_radius, radius(v, farthest));
   }
   thread_local std::vector<std::pair<float, std::uint32_t>> groups;  // lower bound of the distance, group
   groups.clear();
   for (std::size_t g = 0; g < e.radii_.size(); ++g) {
     if (group_begin_[g] == group_begin_[g + 1]) continue;
-    const float between = e.center_distances_(static_cast<Eigen::Index>(block), static_cast<Eigen::Index>(g));
-    groups.emplace_back(between - e.radii_[block] - group_radii_[g], static_cast<std::uint32_t>(g));
+    const float bound = e.center_distances_(static_cast<Eigen::Index>(block), static_cast<Eigen::Index>(g)) -
+                        e.radii_[block] - group_radii_[g];
+    if (bound <= farthest_radius) groups.emplace_back(bound, static_cast<std::uint32_t>(g));
   }
   std::sort(groups.begin(), groups.end());
 
   // Squared distances to the kernels of the groups [from, to), as new rows.
   thread_local std::vector<std::pair<std::uint32_t, std::uint32_t>> seen;  // kernel, row
-  thread_local std::vector<float> there, squared;                          // [.., dimensions], [seen, stride]
+  thread_local std::vector<float> squared;                                 // [seen, stride]
   seen.clear();
   const auto look = [&](std::size_t from, std::size_t to) {
-    const std::size_t before = seen.size();
     for (std::size_t g = from; g < to; ++g) {
-      for (std::uint32_t i = group_begin_[groups[g].second]; i < group_begin_[groups[g].second + 1]; ++i)
+      const std::uint32_t first = group_begin_[groups[g].second], last = group_begin_[groups[g].second + 1];
+      const std::size_t before = seen.size();
+      squared.resize((before + last - first) * stride);
+      for (std::uint32_t i = first; i < last; ++i) {
+        float* out = squared.data() + seen.size() * stride;
+        for (std::size_t r = 0; r < stride; ++r)
+          out[r] = group_norms_[i] + here_squared[r];
         seen.emplace_back(group_kernels_[i], static_cast<std::uint32_t>(seen.size()));
-    }
-    const std::size_t added = seen.size() - before;
-    there.resize(added * dimensions);
-    squared.resize(seen.size() * stride);
-    for (std::size_t i = 0; i < added; ++i) {
-      const float* row = places.row(seen[before + i].first).data();
-      float sum = 0;
-      for (std::size_t d = 0; d < dimensions; ++d) {
-        const float x = row[d] - center[d];
-        there[i * dimensions + d] = -2 * x;
-        sum += x * x;
       }
-      float* out = squared.data() + (before + i) * stride;
-      for (std::size_t r = 0; r < stride; ++r)
-        out[r] = sum + here_squared[r];
+      LeftFactor<float> left;
+      left.data = group_places_.row(first).data();
+      left.row_stride = left.segment_length = dimensions;
+      multiplyAdd(last - first, stride, 1.0f, left, here.data(), stride, squared.data() + before * stride,
+                  stride);
     }
-    LeftFactor<float> left;
-    left.data = there.data();
-    left.row_stride = left.segment_length = dimensions;
-    multiplyAdd(added, stride, 1.0f, left, here.data(), stride, squared.data() + before * stride, stride);
   };
+
   // A few groups bound the distance of a vertex's last wanted kernel, and with it the groups that matter.
   std::size_t looked = 0, kernels_seen = 0;
   while (looked < groups.size() && kernels_seen < 2 * wanted) {
@@ -231,11 +253,6 @@ void NearListBuilder::collectBlock(std::size_t block, const Embedding::Rows& pla
     if (sorted.size() < wanted) return farthest;
     std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(wanted - 1), sorted.end());
     return std::min(farthest, std::sqrt(std::max(0.0f, sorted[wanted - 1])));
-  };
-  // The wanted kernels of a vertex lie within its reach plus an edge of every other corner of a face, so
-  // that bounds what the face wants; back at the vertex, another edge comes on top.
-  const auto radius = [&](std::uint32_t v, float reach) {
-    return (reach + 2 * e.longest_edges_[v] + 2 * margin) * (1 + kRounding);
   };
   float limit = 0;
   for (std::size_t r = 0; r < count; ++r) {

@@ -16,7 +16,8 @@
 
 namespace heatskin::fields {
 
-/// A point of a Euclidean space for every vertex; linear in between.
+/// A point of a Euclidean space for every vertex; linear in between. Each of the surface's components is
+/// moved to the origin: kernels and queries of different components are never near.
 class Embedding {
  public:
   using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -26,9 +27,9 @@ class Embedding {
   /// `coordinates` is [V, dimensions].
   Embedding(const Surface& surface, std::span<const float> coordinates, std::size_t dimensions);
 
-  const Rows& rows() const { return rows_; }  // [V, dimensions]
+  const Rows& rows() const { return rows_; }  // [V, dimensions], every component around its mean
 
-  /// Squared distance of two vertices, from differences: near ones keep their digits.
+  /// Squared distance of two vertices of a component, from differences: near ones keep their digits.
   float squaredDistance(std::uint32_t a, std::uint32_t b) const {
     return (rows_.row(a) - rows_.row(b)).squaredNorm();
   }
@@ -96,10 +97,6 @@ class NearListBuilder {
   void build(const KernelSet& kernels, const Embedding::Rows& places, const Nearness& nearness,
              NearLists& lists);
 
-  /// The median distance from a vertex to its last wanted kernel at the last build(): what a margin is
-  /// measured in.
-  float typicalReach() const { return typical_reach_; }
-
   /// Squared distance of kernel and vertex of the pair at `place` at the last build(), up to rounding.
   float squared(std::uint32_t place) const { return squared_[place]; }
 
@@ -110,16 +107,17 @@ class NearListBuilder {
   };
 
   void collect(const KernelSet& kernels, const Embedding::Rows& places, const Nearness& nearness);
-  void collectBlock(std::size_t block, const Embedding::Rows& places, const Nearness& nearness);
+  void collectBlock(std::size_t block, const Nearness& nearness);
   void joinFaces(const Nearness& nearness, NearLists& lists);
   void keepUsed(std::size_t kernel_count, NearLists& lists);
 
   const Surface* surface_;
   const Embedding* embedding_;
-  float typical_reach_ = 0;
   std::vector<float> squared_;                              // [P]
   std::vector<std::uint32_t> group_begin_, group_kernels_;  // kernels by the block of a vertex near them
   std::vector<float> group_radii_;
+  Embedding::Rows group_places_;         // [N, dimensions] in the order of group_kernels_
+  std::vector<float> group_norms_;       // [N] squared
   std::vector<std::vector<Near>> near_;  // [V] increasing by kernel
   std::vector<float> reaches_;           // [V] distance of the last wanted kernel
   struct Joined {
