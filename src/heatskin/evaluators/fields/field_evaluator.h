@@ -81,10 +81,10 @@ class FieldEvaluator final : public Evaluator {
   std::vector<std::uint32_t> heated_, old_heated_;  // [N] how many
   std::vector<std::uint32_t> squares_of_;           // [N] face whose corners squares_ belong to
   std::array<std::vector<float>, 3> squares_,
-      old_squares_;                       // [P] |Z_v - Z_c|^2 for corner c of the kernel's face, by kernel
-  std::vector<std::uint32_t> from_;       // [P] where a pair was in the old lists
-  std::vector<float> distances_, heats_;  // [P] by place
-  std::vector<PairSlopes> slopes_;        // [P] by place
+      old_squares_;                  // [P] |Z_v - Z_c|^2 for corner c of the kernel's face, by kernel
+  std::vector<std::uint32_t> from_;  // [P] where a pair was in the old lists
+  std::vector<float> distances_;     // [P] by place
+  std::vector<PairHeat> heats_;      // [P] by place
 };
 
 }  // namespace heatskin::fields

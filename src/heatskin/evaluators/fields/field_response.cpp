@@ -33,7 +33,7 @@ void respondBlockScalar(const FieldTables& t, std::span<const FieldQuery> querie
       const std::uint32_t kernel = t.lists->face_kernels[pair];
       float heat = 0;
       for (std::size_t c = 0; c < 3; ++c)
-        heat += q.b[c] * t.heats[t.lists->corners[c][pair]];
+        heat += q.b[c] * t.heats[t.lists->corners[c][pair]].heat;
       const std::size_t at = i * out.stride + n;
       out.kernels[at] = kernel;
       out.pairs[at] = pair;
@@ -55,7 +55,7 @@ void respondVjpBlockScalar(const FieldTables& t, std::span<const FieldQuery> que
       const float d_heat = dx[at] * std::exp(-t.window * squared);
       const float d_distance = -t.window * responses.x[at] * dx[at];
       for (std::size_t c = 0; c < 3; ++c) {
-        const PairSlopes& s = t.slopes[t.lists->corners[c][pair]];
+        const PairHeat& s = t.heats[t.lists->corners[c][pair]];
         row[GradientRow::kPositionX] += q.b[c] * (d_heat * s.heat_x + d_distance * s.distance_x);
         row[GradientRow::kPositionY] += q.b[c] * (d_heat * s.heat_y + d_distance * s.distance_y);
         row[GradientRow::kAngle] += q.b[c] * d_heat * s.heat_angle;

@@ -15,21 +15,23 @@
 
 namespace heatskin::fields {
 
-/// Derivatives of a kernel's heat and squared distance at a vertex, one aligned block.
-struct alignas(32) PairSlopes {
+/// A kernel's normalised heat at a vertex, and the derivatives of heat and squared distance: one aligned
+/// block.
+struct alignas(32) PairHeat {
   float heat_x, heat_y, heat_angle, heat_anisotropy;
-  float distance_x, distance_y, unused[2];
+  float distance_x, distance_y;
+  float heat;
+  float unused;
 };
-static_assert(sizeof(PairSlopes) == 32);
+static_assert(sizeof(PairHeat) == 32);
 
 /// What the loops read. "Place" is an index of NearLists::vertex_kernels.
 struct FieldTables {
   const NearLists* lists;
-  const float* distances;    // [P] squared embedding distance of kernel and vertex
-  const float* heats;        // [P] normalised heat there
-  const PairSlopes* slopes;  // [P]
-  const float* cutoffs;      // [N] squared distance from which a kernel's weight is negligible
-  float window;              ///< 1 / (2 sigma^2)
+  const float* distances;  // [P] squared embedding distance of kernel and vertex
+  const PairHeat* heats;   // [P]
+  const float* cutoffs;    // [N] squared distance from which a kernel's weight is negligible
+  float window;            ///< 1 / (2 sigma^2)
   std::size_t candidates;
 };
 

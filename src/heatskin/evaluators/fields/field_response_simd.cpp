@@ -86,12 +86,15 @@ void respondBlockT(const FieldTables& t, std::span<const FieldQuery> queries, Re
       const auto pair = hn::LoadU(du, s.pairs.data() + n);
       const auto kernel = hn::LoadU(du, s.kernels.data() + n);
       const auto index = hn::BitCast(di, pair);
+      // Heat is the seventh of eight floats.
       const auto corner = [&](std::size_t c) HWY_ATTR {
-        return hn::GatherIndex(di, reinterpret_cast<const std::int32_t*>(lists.corners[c].data()), index);
+        static_assert(sizeof(PairHeat) == 8 * sizeof(float));
+        return hn::ShiftLeft<3>(
+            hn::GatherIndex(di, reinterpret_cast<const std::int32_t*>(lists.corners[c].data()), index));
       };
       const auto squared = hn::LoadU(d, s.squared.data() + n);
       const auto cutoff = hn::GatherIndex(d, t.cutoffs, hn::BitCast(di, kernel));
-      const auto heat = mix(t.heats, q, corner(0), corner(1), corner(2));
+      const auto heat = mix(&t.heats->heat, q, corner(0), corner(1), corner(2));
       const auto x =
           hn::IfThenElseZero(hn::Lt(squared, cutoff), hn::Mul(heat, fastExp(d, hn::Mul(window, squared))));
       hn::StoreU(x, d, out.x.data() + base + n);
@@ -137,18 +140,20 @@ void respondVjpBlockT(const FieldTables& t, std::span<const FieldQuery> queries,
         float* row = sums.row(responses.kernels[base + n + lane]);
         if (d_heat[lane] == 0) continue;
         const std::uint32_t at = responses.pairs[base + n + lane];
-        const float* s0 = &t.slopes[lists.corners[0][at]].heat_x;
-        const float* s1 = &t.slopes[lists.corners[1][at]].heat_x;
-        const float* s2 = &t.slopes[lists.corners[2][at]].heat_x;
+        const float* s0 = &t.heats[lists.corners[0][at]].heat_x;
+        const float* s1 = &t.heats[lists.corners[1][at]].heat_x;
+        const float* s2 = &t.heats[lists.corners[2][at]].heat_x;
         static_assert(GradientRow::kPositionX == 0 && GradientRow::kPositionY == 1 &&
                       GradientRow::kAngle == 2 && GradientRow::kAnisotropy == 3);
         const auto mixed = [&](std::size_t c) HWY_ATTR {
           return hn::MulAdd(b2, hn::LoadU(d4, s2 + c),
                             hn::MulAdd(b1, hn::LoadU(d4, s1 + c), hn::Mul(b0, hn::LoadU(d4, s0 + c))));
         };
+        // Angle and anisotropy do not change distances; those lanes hold something else.
+        HWY_ALIGN const float by_distance[4] = {d_distance[lane], d_distance[lane], 0, 0};
         for (std::size_t c = 0; c < 4; c += hn::Lanes(d4)) {
           const auto distance =
-              hn::MulAdd(hn::Set(d4, d_distance[lane]), mixed(c + 4), hn::LoadU(d4, row + c));
+              hn::MulAdd(hn::LoadU(d4, by_distance + c), mixed(c + 4), hn::LoadU(d4, row + c));
           hn::StoreU(hn::MulAdd(hn::Set(d4, d_heat[lane]), mixed(c), distance), d4, row + c);
         }
       }
