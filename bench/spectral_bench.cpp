@@ -20,6 +20,7 @@
 #include "heatskin/operators/dense_kernels.h"
 #include "heatskin/operators/spectral_bases.h"
 
+#include "bench/field_steps.h"
 #include "bench/harness.h"
 
 // A yardstick only: bench figures against it are left out where it is not installed.
@@ -283,6 +284,8 @@ Result<BenchReport> runSpectralBench(const BenchOptions& options) {
   rows.push_back(measuredRow("cache_load_ms", "ms", load, "read and checked, file in memory"));
   rows.push_back(
       countedRow("peak_rss_mb", "MB", static_cast<double>(peakResidentBytes()) * 1e-6, "all of this"));
+  if (auto steps = measureFieldSteps(*asset, *surface, "spectral", options, rows); !steps)
+    return steps.error();
   return report;
 }
 

@@ -19,6 +19,7 @@
 #include "heatskin/operators/routing.h"
 #include "heatskin/operators/thermal_factors.h"
 
+#include "bench/field_steps.h"
 #include "bench/fma_roofline.h"
 #include "bench/harness.h"
 
@@ -262,6 +263,8 @@ Result<BenchReport> runThermalBench(const BenchOptions& options) {
     for (const double time : {1e-4, routing_options.time, kTime})
       measureCrossover(fine_operators, fine_plan, time, options, rows);
   }
+  if (auto steps = measureFieldSteps(*asset, *surface, "thermal", options, rows); !steps)
+    return steps.error();
   return report;
 }
 

@@ -325,7 +325,7 @@ TEST(Cli, CtrlCEndsWith130AndLeavesNoFile) {
 }
 
 TEST(Cli, OutOfMemoryIsOneLineAndCode1) {
-  if (kSanitized) GTEST_SKIP() << "a memory limit cannot be set under AddressSanitizer";
+  if (sanitized()) GTEST_SKIP() << "a memory limit cannot be set under AddressSanitizer";
   TemporaryFolder folder;
   const std::string mesh = folder.write("mesh.obj", kTetrahedron);
   ProcessOptions options;  // 8192 x 8192 pixels need gigabytes

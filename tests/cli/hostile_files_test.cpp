@@ -23,9 +23,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMemoryLimit = std::size_t{2} << 30;                     // the limit
-constexpr std::size_t kResidentLimit = std::size_t{kSanitized ? 2 : 1} << 30;  // the collection's own limit
-constexpr double kTimeLimit = kSanitized ? 20 : 10;                            // seconds
+constexpr std::size_t kMemoryLimit = std::size_t{2} << 30;                    // the limit
+const std::size_t kResidentLimit = std::size_t{sanitized() ? 2u : 1u} << 30;  // the collection's own limit
+const double kTimeLimit = sanitized() ? 20 : 10;                              // seconds
 
 struct HostileFile {
   std::string name;

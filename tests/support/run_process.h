@@ -28,12 +28,15 @@ extern char** environ;
 
 namespace heatskin::testing {
 
-/// True when this test program, and hence the heatskin binary beside it, was built with AddressSanitizer.
+/// True when the heatskin binary under test was built with AddressSanitizer: the one beside this test
+/// program, or another one whose user set $HEATSKIN_BINARY_SANITIZED.
+inline bool sanitized() {
 #if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSanitized = true;
+  return true;
 #else
-inline constexpr bool kSanitized = false;
+  return std::getenv("HEATSKIN_BINARY_SANITIZED") != nullptr;
 #endif
+}
 
 enum class StdoutTo {
   kCapture,     ///< into ProcessOutcome::out
@@ -102,7 +105,7 @@ inline void closeIfOpen(int& fd) {
   for (int fd = 3; fd < 256; ++fd) {
     close(fd);
   }
-  if (options.memory_limit_bytes > 0 && !kSanitized) {
+  if (options.memory_limit_bytes > 0 && !sanitized()) {
     const rlimit limit{options.memory_limit_bytes, options.memory_limit_bytes};
     setrlimit(RLIMIT_AS, &limit);
   }

@@ -5,35 +5,20 @@
 #include "heatskin/evaluators/fields/field_evaluator.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
 #include "heatskin/evaluators/spectral/spectral_heat.h"
+#include "heatskin/evaluators/thermal/thermal_features.h"
 #include "heatskin/evaluators/thermal/thermal_heat.h"
-#include "heatskin/operators/routing.h"
 #include "heatskin/operators/spectral_bases.h"
-#include "heatskin/operators/thermal_factors.h"
 
 namespace heatskin {
 namespace {
 
 Result<std::unique_ptr<Evaluator>> makeThermal(const Surface& surface, const thermal::ThermalOptions& options,
-                                               Progress& progress) {
-  progress.begin("assembling the operators", 0);
-  const Operators operators = assembleOperators(surface);
-  progress.end();
-  FactorOptions factor;
-  factor.time = options.diffusion_time;
-  factor.rank = options.rank;
-  factor.oversampling = options.oversampling;
-  factor.seed = options.seed;
-  auto factors = thermalFactors(operators, factor, progress);
-  if (!factors) return factors.error();
-  RoutingOptions routing;
-  routing.dimension = options.routing_dimensions;
-  routing.time = options.routing_time;
-  routing.seed = options.seed;
-  const auto embedding = routingEmbedding(operators, routing);
-  if (!embedding) return embedding.error();
+                                               Progress& progress, PreprocessingCache& cache) {
+  auto features = thermal::buildThermalFeatures(surface, options, cache, progress);
+  if (!features) return features.error();
   return std::unique_ptr<Evaluator>(std::make_unique<fields::FieldEvaluator>(
-      surface, "thermal", embedding->values, embedding->dimension,
-      std::make_unique<thermal::ThermalHeat>(std::move(*factors)),
+      surface, "thermal", features->routing.values, features->routing.dimension,
+      std::make_unique<thermal::ThermalHeat>(std::move(features->factors)),
       fields::FieldOptions{options.window_sigma, options.candidates}));
 }
 
@@ -57,11 +42,9 @@ Result<std::unique_ptr<Evaluator>> makeEvaluator(const Surface& surface, const E
                                                  const Preparation& preparation) {
   Progress& progress = preparation.progress != nullptr ? *preparation.progress : silentProgress();
   PreprocessingCache none;
-  if (options.method == "thermal") return makeThermal(surface, options.thermal, progress);
-  if (options.method == "spectral") {
-    return makeSpectral(surface, options.spectral, progress,
-                        preparation.cache != nullptr ? *preparation.cache : none);
-  }
+  PreprocessingCache& cache = preparation.cache != nullptr ? *preparation.cache : none;
+  if (options.method == "thermal") return makeThermal(surface, options.thermal, progress, cache);
+  if (options.method == "spectral") return makeSpectral(surface, options.spectral, progress, cache);
   return std::unique_ptr<Evaluator>(std::make_unique<local::LocalEvaluator>(surface, options.local));
 }
 
