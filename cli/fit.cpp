@@ -51,7 +51,9 @@ class Fit : public Verb {
     app.add_option("-o,--output", output_, "The product; its configuration goes beside it as .toml")
         ->required()
         ->type_name("OUT.glb");
-    app.add_option("--method", method_, "Evaluator: local")->type_name("NAME")->capture_default_str();
+    app.add_option("--method", method_, "Evaluator: local, thermal (ThermalRF) or spectral (HKTex)")
+        ->type_name("NAME")
+        ->capture_default_str();
     auto* preset = app.add_option("--preset", preset_,
                                   fmt::format("Where options come from: {}", fmt::join(presetNames(), ", ")))
                        ->type_name("NAME")
@@ -91,12 +93,18 @@ class Fit : public Verb {
   Result<void> run(Session& session) override {
     auto job = prepare(session);
     if (!job) return job.error();
-    const auto subject = loadSubject(session, asset_);
+    auto subject = loadSubject(session, asset_);
     if (!subject) return subject.error();
     warnAbout(session, *subject);
     if (isProduct(subject->asset)) {
       return inputError(fmt::format("{}: is a fitted texture already; give the asset it was made from",
                                     displayPath(asset_)));
+    }
+    if (job->config.evaluator.method != "local") {
+      const auto moved = useStoredGeometry(subject->asset);
+      if (!moved) return moved.error();
+      if (*moved) subject = makeSubject(session, std::move(subject->asset));
+      if (!subject) return subject.error();
     }
     if (!subject->appearance.hasColor()) {
       session.console.warning(

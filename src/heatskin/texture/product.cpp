@@ -5,6 +5,7 @@
 #include <exception>
 #include <map>
 #include <new>
+#include <numbers>
 #include <optional>
 #include <span>
 #include <utility>
@@ -89,9 +90,12 @@ bool isFinite(const KernelSet& kernels, std::size_t i) {
 /// float32 has made degenerate cannot carry one; its kernels go to the nearest place that can.
 class KernelWriter {
  public:
-  KernelWriter(const Asset& asset, const Surface& surface, const Asset& stored, const Surface& stored_surface)
+  /// `period`: whether angles 0 and pi mean the same.
+  KernelWriter(const Asset& asset, const Surface& surface, const Asset& stored, const Surface& stored_surface,
+               bool period)
       : surface_(surface),
         stored_surface_(stored_surface),
+        period_(period),
         triangles_(asset, surface),
         stored_triangles_(stored, stored_surface) {}
 
@@ -105,7 +109,10 @@ class KernelWriter {
     const double angle = kernels.angles[i];
     out.position = triangles_.toTriangle(p);
     out.angle = triangles_.axisInTriangle(p.face, angle);
-    if (stored_triangles_.faceOf(out.position.triangle) != kNone) return out;
+    if (const std::uint32_t face = stored_triangles_.faceOf(out.position.triangle); face != kNone) {
+      if (!period_) out.angle = insideRange(face, angle, out.angle);
+      return out;
+    }
 
     if (!closest_) closest_.emplace(stored_surface_);
     const Vec3 place = surface_.assetFromSurface()(surface_.position(p));
@@ -118,8 +125,19 @@ class KernelWriter {
   }
 
  private:
+  /// `stored` for an angle that must not come back from the other end of [0, pi]: at least a code's step away
+  /// from both ends, on its own side.
+  double insideRange(std::uint32_t face, double angle, double stored) const {
+    double there = stored_triangles_.axisInFace(face, stored);
+    if (std::abs(there - angle) > std::numbers::pi / 2)
+      there = angle < std::numbers::pi / 2 ? 0 : std::numbers::pi;
+    return stored_triangles_.axisInTriangle(face,
+                                            std::clamp(there, kAngleStep, std::numbers::pi - kAngleStep));
+  }
+
   const Surface& surface_;
   const Surface& stored_surface_;
+  bool period_;
   SourceTriangles triangles_, stored_triangles_;
   std::optional<ClosestPointQuery> closest_;
 };
@@ -203,6 +221,34 @@ const RawExtension* findExtension(const Asset& asset) {
   return nullptr;
 }
 
+/// What a reader will see: positions as float32, around the origin of their mesh. Writing and reading the
+/// geometry once makes its surface the one every reader of the product builds.
+Result<Asset> storedGeometry(const Asset& asset) {
+  GlbOptions bare;
+  bare.normals = false;
+  const auto geometry = encodeGlb(withoutColors(asset), bare);
+  if (!geometry) return geometry.error();
+  auto stored = readGltfBytes(*geometry, "product.glb");
+  if (!stored) return failure(stored.error().message);
+  return stored;
+}
+
+/// Whether both have the same meshes, primitives, vertices and instances, whatever their positions.
+bool sameShape(const Asset& a, const Asset& b) {
+  if (a.meshes.size() != b.meshes.size() || a.instances.size() != b.instances.size()) return false;
+  for (std::size_t i = 0; i < a.instances.size(); ++i) {
+    if (a.instances[i].mesh != b.instances[i].mesh) return false;
+  }
+  for (std::size_t m = 0; m < a.meshes.size(); ++m) {
+    const auto &p = a.meshes[m].primitives, &q = b.meshes[m].primitives;
+    if (p.size() != q.size()) return false;
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      if (p[i].positions.size() != q[i].positions.size() || p[i].triangles != q[i].triangles) return false;
+    }
+  }
+  return true;
+}
+
 Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surface, const KernelSet& kernels,
                                          const EvaluatorOptions& options, const ProductInfo& info,
                                          const Preparation& preparation) {
@@ -225,21 +271,16 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
     return failure(readable.error().message);
   }
 
-  // What a reader will see: positions as float32, around the origin of their mesh. Writing and reading the
-  // geometry once makes the surface below the one every reader of the product builds.
-  GlbOptions bare;
-  bare.normals = false;
-  auto geometry = encodeGlb(withoutColors(asset), bare);
-  if (!geometry) return geometry.error();
-  auto stored = readGltfBytes(*geometry, "product.glb");
-  if (!stored) return failure(stored.error().message);
+  auto stored = storedGeometry(asset);
+  if (!stored) return stored.error();
   auto built = Surface::build(*stored, surfaceOptions(options.method));
   if (!built) return failure(built.error().message);
   const auto stored_surface = std::make_shared<const Surface>(std::move(*built));
 
   if (countTriangles(*stored) != extension.triangles) return failure("triangles were lost in writing");
   std::vector<std::uint8_t> bytes(kernels.size() * kKernelBytes);
-  KernelWriter writer(asset, surface, *stored, *stored_surface);
+  // HKTex's aligned bases at 0 and 180 degrees differ.
+  KernelWriter writer(asset, surface, *stored, *stored_surface, options.method != "spectral");
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     packKernel(writer(kernels, i), extension.ranges,
                std::span(bytes).subspan(i * kKernelBytes).first<kKernelBytes>());
@@ -305,6 +346,31 @@ Result<Product> decode(Asset asset) {
 }
 
 }  // namespace
+
+Result<bool> useStoredGeometry(Asset& asset) {
+  try {
+    auto stored = storedGeometry(asset);
+    if (!stored) return stored.error();
+    if (!sameShape(asset, *stored)) return false;
+    bool changed = false;
+    for (std::size_t i = 0; i < asset.instances.size(); ++i) {
+      changed = changed ||
+                asset.instances[i].asset_from_mesh.matrix() != stored->instances[i].asset_from_mesh.matrix();
+      asset.instances[i].asset_from_mesh = stored->instances[i].asset_from_mesh;
+    }
+    for (std::size_t m = 0; m < asset.meshes.size(); ++m) {
+      for (std::size_t p = 0; p < asset.meshes[m].primitives.size(); ++p) {
+        auto& positions = asset.meshes[m].primitives[p].positions;
+        auto& rounded = stored->meshes[m].primitives[p].positions;
+        changed = changed || positions != rounded;
+        positions = std::move(rounded);
+      }
+    }
+    return changed;
+  } catch (const std::bad_alloc&) {
+    return failure("the geometry does not fit into memory twice");
+  }
+}
 
 Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
                                                 const KernelSet& kernels, const EvaluatorOptions& options,

@@ -26,6 +26,11 @@ struct ProductInfo {
   int steps = 0;
 };
 
+/// Moves an asset to the positions (float32) and transforms that a product made from it will hold; says
+/// whether anything changed. The operators of ThermalRF and, to the last bit, the eigenbases of HKTex follow
+/// the geometry: kernels of these methods should be fitted on the surface that their readers will build.
+Result<bool> useStoredGeometry(Asset& asset);
+
 /// The GLB of `kernels` fitted to `asset`, whose surface is `surface`. Quantises.
 Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
                                                 const KernelSet& kernels, const EvaluatorOptions& options,

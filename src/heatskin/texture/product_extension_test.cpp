@@ -30,6 +30,40 @@ ProductExtension unusual() {
   return e;
 }
 
+ProductExtension unusual(std::string_view method) {
+  ProductExtension e = unusual();
+  e.options.method = method;
+  e.options.thermal = {0.05, 0.07, 40, 100, 30, 0.002, 96, 0xFFFFFFFFFFFFFFFFull};
+  e.options.spectral = {0.06, 0.08, 30, 200};
+  return e;
+}
+
+TEST(ProductExtension, OptionsOfTheMethodComeBackAndNoOthers) {
+  for (const std::string_view method : kMethods) {
+    const ProductExtension e = unusual(method);
+    const auto read = readExtension(writeExtension(e));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->options.method, method);
+    EXPECT_EQ(writeExtension(*read), writeExtension(e));
+    const thermal::ThermalOptions& a = read->options.thermal;
+    const thermal::ThermalOptions b = method == "thermal" ? e.options.thermal : thermal::ThermalOptions();
+    EXPECT_EQ(a.diffusion_time, b.diffusion_time);
+    EXPECT_EQ(a.window_sigma, b.window_sigma);
+    EXPECT_EQ(a.candidates, b.candidates);
+    EXPECT_EQ(a.rank, b.rank);
+    EXPECT_EQ(a.oversampling, b.oversampling);
+    EXPECT_EQ(a.routing_time, b.routing_time);
+    EXPECT_EQ(a.routing_dimensions, b.routing_dimensions);
+    EXPECT_EQ(a.seed, b.seed);
+    const spectral::HktexOptions& c = read->options.spectral;
+    const spectral::HktexOptions d = method == "spectral" ? e.options.spectral : spectral::HktexOptions();
+    EXPECT_EQ(c.diffusion_time, d.diffusion_time);
+    EXPECT_EQ(c.window_sigma, d.window_sigma);
+    EXPECT_EQ(c.candidates, d.candidates);
+    EXPECT_EQ(c.modes, d.modes);
+  }
+}
+
 TEST(ProductExtension, EverythingComesBack) {
   const ProductExtension e = unusual();
   const auto read = readExtension(writeExtension(e));
@@ -85,11 +119,11 @@ std::vector<std::string> pointers(const Json& json, const std::string& prefix = 
   return all;
 }
 
-TEST(ProductExtension, EveryPropertyIsRequiredAndTyped) {
-  const Json good = Json::parse(writeExtension(unusual()));
+void expectEveryPropertyRequiredAndTyped(std::string_view method, std::size_t properties) {
+  const Json good = Json::parse(writeExtension(unusual(method)));
   EXPECT_EQ(refusal(good), "");
   const std::vector<std::string> all = pointers(good);
-  EXPECT_EQ(all.size(), 25u);
+  EXPECT_EQ(all.size(), properties);
   for (const std::string& pointer : all) {
     const std::size_t slash = pointer.rfind('/');
     const std::string parent = pointer.substr(0, slash), key = pointer.substr(slash + 1);
@@ -98,7 +132,9 @@ TEST(ProductExtension, EveryPropertyIsRequiredAndTyped) {
     EXPECT_NE(refusal(missing).find(key), std::string::npos) << pointer;
     for (const Json& wrong : {Json(nullptr), Json::array({Json::array()}), Json("no such thing")}) {
       if (wrong.is_string() && parent == "/info" && key != "seed" && key != "steps") continue;
-      EXPECT_NE(refusalAt(pointer.c_str(), wrong), "") << pointer << " = " << wrong;
+      Json mistyped = good;
+      mistyped[Json::json_pointer(pointer)] = wrong;
+      EXPECT_NE(refusal(mistyped), "") << pointer << " = " << wrong;
     }
     Json unknown = good;
     if (good[Json::json_pointer(pointer)].is_object()) {
@@ -106,6 +142,57 @@ TEST(ProductExtension, EveryPropertyIsRequiredAndTyped) {
       EXPECT_NE(refusal(unknown).find("surprise"), std::string::npos) << pointer;
     }
   }
+}
+
+TEST(ProductExtension, EveryPropertyIsRequiredAndTyped) {
+  expectEveryPropertyRequiredAndTyped("local", 26);
+  expectEveryPropertyRequiredAndTyped("thermal", 24);
+  expectEveryPropertyRequiredAndTyped("spectral", 20);
+}
+
+TEST(ProductExtension, OptionsOfAnotherMethodAreRefused) {
+  for (const std::string_view method : kMethods) {
+    const Json own = Json::parse(writeExtension(unusual(method)));
+    for (const std::string_view other : kMethods) {
+      if (other == method) continue;
+      const Json foreign = Json::parse(writeExtension(unusual(other)));
+      // The whole set under the wrong name, and each property by itself.
+      Json renamed = foreign;
+      renamed["evaluator"]["method"] = method;
+      EXPECT_NE(refusal(renamed), "") << other << " as " << method;
+      for (const auto& [key, value] : foreign["evaluator"].items()) {
+        if (own["evaluator"].contains(key)) continue;
+        Json mixed = own;
+        mixed["evaluator"][key] = value;
+        EXPECT_NE(refusal(mixed).find(key), std::string::npos) << key << " in " << method;
+      }
+    }
+  }
+}
+
+TEST(ProductExtension, MethodOptionsOutOfRangeAreRefused) {
+  const auto refusedAt = [](std::string_view method, const char* key, const Json& value) {
+    Json json = Json::parse(writeExtension(unusual(method)));
+    json["evaluator"][key] = value;
+    return !refusal(json).empty();
+  };
+  for (const std::string_view method : {"thermal", "spectral"}) {
+    EXPECT_TRUE(refusedAt(method, "diffusionTime", 0));
+    EXPECT_TRUE(refusedAt(method, "windowSigma", 0));
+    EXPECT_TRUE(refusedAt(method, "windowSigma", -0.05));
+    EXPECT_TRUE(refusedAt(method, "candidates", 0));
+    EXPECT_TRUE(refusedAt(method, "candidates", 1025));
+    EXPECT_FALSE(refusedAt(method, "candidates", 1024));
+  }
+  EXPECT_TRUE(refusedAt("thermal", "rank", 0));
+  EXPECT_TRUE(refusedAt("thermal", "rank", 4097));
+  EXPECT_TRUE(refusedAt("thermal", "rank", 1.5));
+  EXPECT_TRUE(refusedAt("thermal", "oversampling", -1));
+  EXPECT_TRUE(refusedAt("thermal", "routingTime", 0));
+  EXPECT_TRUE(refusedAt("thermal", "routingDimensions", 0));
+  EXPECT_TRUE(refusedAt("thermal", "seed", -1));
+  EXPECT_TRUE(refusedAt("spectral", "modes", 1));
+  EXPECT_TRUE(refusedAt("spectral", "modes", 4097));
 }
 
 TEST(ProductExtension, ValuesOutOfRangeAreRefused) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numbers>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,6 +34,9 @@ struct QuantizeRanges {
   std::array<double, 2> threshold = {KernelRanges::kMinThreshold, KernelRanges::kMaxThreshold};
   std::array<double, 2> sharpness = {KernelRanges::kMinSharpness, KernelRanges::kMaxSharpness};
 };
+
+/// Radians from one code of an angle to the next.
+inline constexpr double kAngleStep = std::numbers::pi / 65536;
 
 /// Bytes of one kernel.
 inline constexpr std::size_t kKernelBytes = 20;
