@@ -38,6 +38,14 @@ class Evaluator {
   /// Steps between rebuilds during a fit; 0: only when kernels are added or removed.
   virtual int rebuildInterval() const = 0;
 
+  /// With true, respond() is only asked about points that prepare() named since the last rebuild() or
+  /// refresh(), and these two may leave out what only queries need. At first false.
+  virtual void expectBatches(bool) {}
+
+  /// The points respond() will be asked about; they stay where they are until then. Asking with parts of this
+  /// very array is fastest.
+  virtual void prepare(std::span<const SurfacePoint>) {}
+
   /// Candidates and responses of a block of queries. `out` is resized.
   virtual void respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const = 0;
 

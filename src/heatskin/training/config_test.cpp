@@ -41,13 +41,15 @@ std::size_t optionsOf(const std::string& section) {
 // If one of these fails, an option was added to a struct: give it a line in the table of config.cpp.
 TEST(Config, TheTableNamesEveryOption) {
   EXPECT_EQ(optionsOf("local"), memberCount<local::LocalOptions>());
+  EXPECT_EQ(optionsOf("thermal"), memberCount<thermal::ThermalOptions>());
+  EXPECT_EQ(optionsOf("spectral"), memberCount<spectral::HktexOptions>());
   EXPECT_EQ(optionsOf("sampling"), memberCount<SamplingOptions>());
   EXPECT_EQ(optionsOf("start"), memberCount<StartOptions>());
   EXPECT_EQ(optionsOf("rates"), memberCount<LearningRates>());
   EXPECT_EQ(optionsOf("density"), memberCount<DensityOptions>());
   constexpr std::size_t kSections = 4;  // of TrainOptions: sampling, start, rates, density
   EXPECT_EQ(optionsOf(""), memberCount<TrainOptions>() - kSections + 1) << "one more is `method`";
-  EXPECT_EQ(memberCount<EvaluatorOptions>(), 2u) << "method and local";
+  EXPECT_EQ(memberCount<EvaluatorOptions>(), 4u) << "method, local, thermal, spectral";
   EXPECT_EQ(memberCount<FitConfig>(), 3u) << "preset, evaluator, train";
 }
 
@@ -107,7 +109,7 @@ TEST(Config, TextAndBackIsExact) {
   FitConfig config = everythingChanged();
   config.preset = "a \"quoted\" \\ name";
   const auto differences = configDifferences(config, FitConfig());
-  EXPECT_EQ(differences.size(), fitOptions().size() - 1) << "all but `method`, which has one value";
+  EXPECT_EQ(differences.size(), fitOptions().size());
   const std::string text = configToml(config);
   const auto back = parseConfig(text, "x.toml");
   ASSERT_TRUE(back) << back.error().message;
@@ -157,7 +159,7 @@ TEST(Config, WrongAssignmentsAreUsageErrorsAndChangeNothing) {
            {"rates.color=fast", "number"},
            {"wrap_angle=1", "true or false"},
            {"rates.decay=linear", "halving, cosine"},
-           {"method=thermal", "none of local"}}) {
+           {"method=magic", "none of local"}}) {
     FitConfig config;
     const auto done = setOption(config, assignment);
     ASSERT_FALSE(done) << assignment;

@@ -28,7 +28,6 @@ struct Trainer::Part {
   ResponseBlock responses;
   CompositeBlock composite;
   std::vector<float> dx;
-  std::vector<SurfacePoint> queries;
   std::vector<Vec3f> d_colors;
   std::vector<float> errors;
   Vec3 mean_gradient = Vec3::Zero();
@@ -56,9 +55,12 @@ Trainer::Trainer(const Surface& surface, const Appearance& appearance, Evaluator
   state_.costs.assign(count, 0);
   for (std::size_t p = 0; p < kParts; ++p)
     parts_.push_back(std::make_unique<Part>());
+  evaluator_->expectBatches(true);
 }
 
-Trainer::~Trainer() = default;
+Trainer::~Trainer() {
+  evaluator_->expectBatches(false);
+}
 
 int Trainer::at(double fraction) const {
   return static_cast<int>(std::lround(fraction * options_.steps));
@@ -171,25 +173,34 @@ void Trainer::evaluateParts() {
         part->backward_seconds = 0;
     part->sums.reset(state_.kernels.size());
   }
+  batch_.resize(batch);
+  parallelBlocks(batch, part_size, [&](std::size_t p, std::size_t part_begin, std::size_t part_end) {
+    Stopwatch watch;
+    pool_.draw(part_begin, std::span(indices_).subspan(part_begin, part_end - part_begin));
+    // The pool is far larger than the caches: ask for rows well before they are needed.
+    constexpr std::size_t kAhead = 32;
+    for (std::size_t i = part_begin; i < part_end; ++i) {
+      if (i + kAhead < part_end) {
+        __builtin_prefetch(&pool_.points()[indices_[i + kAhead]]);
+        __builtin_prefetch(&pool_.colors()[indices_[i + kAhead]]);
+      }
+      batch_[i] = pool_.points()[indices_[i]];
+    }
+    parts_[p]->sampling_seconds = watch.lap();
+  });
+  Stopwatch preparation;
+  evaluator_->prepare(batch_);
+  profile_.rebuild += preparation.lap();
   parallelBlocks(batch, part_size, [&](std::size_t p, std::size_t part_begin, std::size_t part_end) {
     Part& part = *parts_[p];
     Stopwatch watch;
-    pool_.draw(part_begin, std::span(indices_).subspan(part_begin, part_end - part_begin));
-    part.sampling_seconds = watch.lap();
     for (std::size_t begin = part_begin; begin < part_end; begin += kQueryBlock) {
       const std::size_t count = std::min(kQueryBlock, part_end - begin);
-      part.queries.resize(count);
+      const std::span<const SurfacePoint> queries = std::span(batch_).subspan(begin, count);
       part.d_colors.resize(count);
       part.errors.resize(count);
-      // The pool is far larger than the caches: ask for all rows before the first is needed.
-      for (std::size_t i = 0; i < count; ++i) {
-        __builtin_prefetch(&pool_.points()[indices_[begin + i]]);
-        __builtin_prefetch(&pool_.colors()[indices_[begin + i]]);
-      }
-      for (std::size_t i = 0; i < count; ++i)
-        part.queries[i] = pool_.points()[indices_[begin + i]];
       watch.lap();
-      evaluator_->respond(part.queries, part.responses);
+      evaluator_->respond(queries, part.responses);
       part.candidate_seconds += watch.lap();
       composite(part.responses, filter_, part.composite);
       for (std::size_t i = 0; i < count; ++i) {
@@ -214,7 +225,7 @@ void Trainer::evaluateParts() {
       compositeVjp(part.responses, filter_, part.composite, part.d_colors,
                    count_errors ? std::span<const float>(part.errors) : std::span<const float>(),
                    0.5f * scale, part.dx, part.sums);
-      evaluator_->respondVjp(part.queries, part.responses, part.dx, part.sums);
+      evaluator_->respondVjp(queries, part.responses, part.dx, part.sums);
       part.backward_seconds += watch.lap();
     }
   });
@@ -329,7 +340,9 @@ void Trainer::updateKernels(double rate) {
 
 std::vector<Probe> Trainer::probe() {
   // Fresh samples and a fresh rebuild: what is found depends on the state alone, also after a resume.
+  evaluator_->expectBatches(false);
   evaluator_->rebuild(state_.kernels);
+  evaluator_->expectBatches(true);
   filter_.build(state_.kernels);
   const RandomStream random(options_.seed, streams::kProbes + (static_cast<std::uint64_t>(state_.step) << 8));
   const std::size_t count = std::min(options_.density.insert_samples, pool_.size());

@@ -94,6 +94,7 @@ class Trainer {
 
   // The batch.
   std::vector<std::uint32_t> indices_;
+  std::vector<SurfacePoint> batch_;
   std::vector<float> losses_;
   std::vector<std::unique_ptr<Part>> parts_;
 };

@@ -1,7 +1,9 @@
 #include "heatskin/evaluators/fields/field_evaluator.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <functional>
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/kernels/compositor.h"
@@ -14,10 +16,6 @@ constexpr std::size_t kKernelBlock = 64;
 /// Part of the distance to the last wanted kernel by which kernels may move before lists are renewed: wide
 /// margins make long lists, narrow ones make many.
 constexpr float kMarginShare = 0.05f;
-
-/// Reach beyond the present one for which heat is worked out, so that slowly growing reaches stay covered
-/// until the lists are renewed.
-constexpr float kHeatedSlack = 1.1f;
 
 constexpr std::size_t kQueryFloats = sizeof(FieldQuery) / sizeof(float);
 static_assert(sizeof(FieldQuery) % sizeof(float) == 0 && alignof(FieldQuery) == alignof(float));
@@ -104,9 +102,12 @@ void FieldEvaluator::update(const KernelSet& kernels, bool fresh) {
     }
   });
   if (fresh || count != listed_count_) makeLists(kernels);
+  prepared_ = {};
   parallelFor(count, kKernelBlock, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i)
-      updateKernel(static_cast<std::uint32_t>(i));
+    for (std::size_t i = begin; i < end; ++i) {
+      updateDistances(static_cast<std::uint32_t>(i));
+      if (!batches_) updateHeat(static_cast<std::uint32_t>(i), false);
+    }
   });
 }
 
@@ -118,13 +119,10 @@ void FieldEvaluator::makeLists(const KernelSet& kernels) {
   nearness.margin = margin_ =
       kMarginShare * typicalReach(embedding_, centers_, nearness.wanted, nearness.farthest);
   std::swap(lists_, old_lists_);
-  std::swap(heated_, old_heated_);
   std::swap(squares_, old_squares_);
   builder_.build(kernels, centers_, nearness, lists_);
   const std::size_t pairs = lists_.pairCount(), count = kernels.size();
   squares_of_.resize(count, kNone);
-  heated_until_.resize(count);
-  heated_.resize(count);
   from_.assign(pairs, kNone);
   for (auto& squares : squares_)
     squares.resize(pairs + kRowPadding);
@@ -133,8 +131,6 @@ void FieldEvaluator::makeLists(const KernelSet& kernels) {
     thread_local std::vector<std::uint32_t> at;
     at.assign(surface_->vertexCount(), kNone);
     for (std::size_t i = begin; i < end; ++i) {
-      const auto kernel = static_cast<std::uint32_t>(i);
-      orderPairs(kernel);
       // What was known of a pair depends on face and vertex only, whatever became of the kernel.
       if (i >= listed_count_ || squares_of_[i] != faces_[i]) {
         squares_of_[i] = kNone;
@@ -151,7 +147,7 @@ void FieldEvaluator::makeLists(const KernelSet& kernels) {
                                ? old_squares_[c][old]
                                : embedding_.squaredDistance(lists_.vertices[n], poses_[i].corners[c]);
         }
-        if (old != kNone && old - old_begin < old_heated_[i] && n - first < heated_[i]) from_[n] = old;
+        from_[n] = old;
       }
       for (std::uint32_t n = old_begin; n < old_end; ++n)
         at[old_lists_.vertices[n]] = kNone;
@@ -159,76 +155,105 @@ void FieldEvaluator::makeLists(const KernelSet& kernels) {
   });
   distances_.resize(pairs + kRowPadding);
   heats_.assign(pairs + 1, {});
+  wanted_.assign(pairs, 0);
   source_->reset(pairs, count, from_);
   listed_count_ = count;
 }
 
-/// Vertices that matter to a query within the kernel's reach come first; only they get heat.
-void FieldEvaluator::orderPairs(std::uint32_t kernel) {
-  const std::size_t begin = lists_.kernel_begin[kernel], count = lists_.kernel_begin[kernel + 1] - begin;
-  std::uint32_t* vertices = lists_.vertices.data() + begin;
-  std::uint32_t* places = lists_.places.data() + begin;
-  heated_until_[kernel] = kHeatedSlack * std::sqrt(cutoffs_[kernel]);
-  std::uint32_t first = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const float until = heated_until_[kernel] + embedding_.longestEdge(vertices[i]) + margin_;
-    if (builder_.squared(places[i]) > until * until) continue;
-    std::swap(vertices[i], vertices[first]);
-    std::swap(places[i], places[first]);
-    ++first;
-  }
-  heated_[kernel] = first;
-}
-
-void FieldEvaluator::updateKernel(std::uint32_t kernel) {
+void FieldEvaluator::updateDistances(std::uint32_t kernel) {
   const Pose& pose = poses_[kernel];
-  const std::size_t begin = lists_.kernel_begin[kernel], count = lists_.kernel_begin[kernel + 1] - begin;
-  const std::uint32_t* vertices = lists_.vertices.data() + begin;
-  const std::uint32_t* places = lists_.places.data() + begin;
-  // A reach that outgrew what the lists were ordered for: heat everywhere until they are renewed.
-  if (std::sqrt(cutoffs_[kernel]) > heated_until_[kernel])
-    heated_[kernel] = static_cast<std::uint32_t>(count);
-  float* squares[3] = {squares_[0].data() + begin, squares_[1].data() + begin, squares_[2].data() + begin};
+  const std::size_t begin = lists_.kernel_begin[kernel], end = lists_.kernel_begin[kernel + 1];
   if (squares_of_[kernel] != faces_[kernel]) {
     squares_of_[kernel] = faces_[kernel];
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = begin; i < end; ++i) {
       for (std::size_t c = 0; c < 3; ++c)
-        squares[c][i] = embedding_.squaredDistance(vertices[i], pose.corners[c]);
+        squares_[c][i] = embedding_.squaredDistance(lists_.vertices[i], pose.corners[c]);
     }
   }
-
   const auto edges = embedding_.squaredEdges(faces_[kernel]);
   const auto& b = pose.barycentric;
-  float bend = 0, bend_x = 0, bend_y = 0;
-  for (std::size_t c = 0; c < 3; ++c) {
-    const std::size_t d = (c + 1) % 3;
-    bend += b[c] * b[d] * edges[c];
-    bend_x += (pose.barycentric_x[c] * b[d] + b[c] * pose.barycentric_x[d]) * edges[c];
-    bend_y += (pose.barycentric_y[c] * b[d] + b[c] * pose.barycentric_y[d]) * edges[c];
+  const float bend = b[0] * b[1] * edges[0] + b[1] * b[2] * edges[1] + b[2] * b[0] * edges[2];
+  for (std::size_t i = begin; i < end; ++i) {
+    const float sum = b[0] * squares_[0][i] + b[1] * squares_[1][i] + b[2] * squares_[2][i];
+    distances_[lists_.places[i]] = std::max(0.0f, sum - bend);
   }
-  const auto mix = [&](const std::array<float, 3>& w, std::size_t i) {
-    return w[0] * squares[0][i] + w[1] * squares[1][i] + w[2] * squares[2][i];
-  };
-  for (std::size_t i = 0; i < count; ++i)
-    distances_[places[i]] = std::max(0.0f, mix(b, i) - bend);
+}
 
-  const std::size_t heated = heated_[kernel];
+/// Heat of all pairs of the kernel, or of the wanted ones.
+void FieldEvaluator::updateHeat(std::uint32_t kernel, bool only_wanted) {
+  const Pose& pose = poses_[kernel];
+  thread_local std::vector<std::uint32_t> pairs, vertices;
+  pairs.clear();
+  vertices.clear();
+  for (std::uint32_t i = lists_.kernel_begin[kernel]; i < lists_.kernel_begin[kernel + 1]; ++i) {
+    std::uint8_t& wanted = wanted_[lists_.places[i]];
+    if (only_wanted && wanted == 0) continue;
+    wanted = 0;
+    pairs.push_back(i);
+    vertices.push_back(lists_.vertices[i]);
+  }
+  if (pairs.empty()) return;
   thread_local std::vector<float> rows;
-  const std::size_t stride = (heated + kRowPadding - 1) / kRowPadding * kRowPadding;
+  const std::size_t stride = (pairs.size() + kRowPadding - 1) / kRowPadding * kRowPadding;
   if (rows.size() < 5 * stride) rows.resize(5 * stride);
   const HeatRows out{rows.data(), rows.data() + stride, rows.data() + 2 * stride, rows.data() + 3 * stride,
                      rows.data() + 4 * stride};
-  source_->heat(kernel, pose, begin, {vertices, heated}, out);
-  for (std::size_t i = 0; i < heated; ++i) {
-    heats_[places[i]] = {out.d_x[i],
-                         out.d_y[i],
-                         out.d_angle[i],
-                         out.d_anisotropy[i],
-                         mix(pose.barycentric_x, i) - bend_x,
-                         mix(pose.barycentric_y, i) - bend_y,
-                         out.value[i],
-                         0};
+  source_->heat(kernel, pose, pairs, vertices, out);
+
+  const auto edges = embedding_.squaredEdges(faces_[kernel]);
+  const auto& b = pose.barycentric;
+  float bend_x = 0, bend_y = 0;
+  for (std::size_t c = 0; c < 3; ++c) {
+    const std::size_t d = (c + 1) % 3;
+    bend_x += (pose.barycentric_x[c] * b[d] + b[c] * pose.barycentric_x[d]) * edges[c];
+    bend_y += (pose.barycentric_y[c] * b[d] + b[c] * pose.barycentric_y[d]) * edges[c];
   }
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const auto mix = [&](const std::array<float, 3>& w) {
+      return w[0] * squares_[0][pairs[i]] + w[1] * squares_[1][pairs[i]] + w[2] * squares_[2][pairs[i]];
+    };
+    heats_[lists_.places[pairs[i]]] = {out.d_x[i],
+                                       out.d_y[i],
+                                       out.d_angle[i],
+                                       out.d_anisotropy[i],
+                                       mix(pose.barycentric_x) - bend_x,
+                                       mix(pose.barycentric_y) - bend_y,
+                                       out.value[i],
+                                       0};
+  }
+}
+
+void FieldEvaluator::prepare(std::span<const SurfacePoint> queries) {
+  if (!batches_) return;
+  prepared_ = queries;
+  prepared_block_.resize(queries.size(), options_.candidates);
+  prepared_block_.queries.resize(queries.size() * kQueryFloats);
+  const FieldTables t = tables();
+  parallelFor(queries.size(), kQueryBlock, [&](std::size_t begin, std::size_t end) {
+    thread_local ResponseBlock block;
+    const std::size_t count = end - begin;
+    block.resize(count, options_.candidates);
+    auto* rows = reinterpret_cast<FieldQuery*>(prepared_block_.queries.data()) + begin;
+    for (std::size_t i = 0; i < count; ++i)
+      rows[i] = query(queries[begin + i]);
+    selectBlock(t, {rows, count}, block);
+    const std::size_t stride = block.stride;
+    std::copy_n(block.counts.data(), count, prepared_block_.counts.data() + begin);
+    std::copy_n(block.kernels.data(), count * stride, prepared_block_.kernels.data() + begin * stride);
+    std::copy_n(block.pairs.data(), count * stride, prepared_block_.pairs.data() + begin * stride);
+    std::copy_n(block.x.data(), count * stride, prepared_block_.x.data() + begin * stride);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t n = i * stride; n < i * stride + block.counts[i]; ++n) {
+        if (!(block.x[n] < cutoffs_[block.kernels[n]])) continue;
+        for (const auto& corner : lists_.corners)  // several threads may want the same pair
+          std::atomic_ref(wanted_[corner[block.pairs[n]]]).store(1, std::memory_order_relaxed);
+      }
+    }
+  });
+  parallelFor(poses_.size(), kKernelBlock, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      updateHeat(static_cast<std::uint32_t>(i), true);
+  });
 }
 
 FieldTables FieldEvaluator::tables() const {
@@ -251,20 +276,28 @@ FieldQuery FieldEvaluator::query(const SurfacePoint& p) const {
   return q;
 }
 
-std::size_t FieldEvaluator::heatedPairs() const {
-  std::size_t sum = 0;
-  for (const std::uint32_t count : heated_)
-    sum += count;
-  return sum;
-}
-
 void FieldEvaluator::respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const {
-  out.resize(queries.size(), options_.candidates);
-  out.queries.resize(queries.size() * kQueryFloats);
+  const std::size_t count = queries.size();
+  out.resize(count, options_.candidates);
+  out.queries.resize(count * kQueryFloats);
   auto* rows = reinterpret_cast<FieldQuery*>(out.queries.data());
-  for (std::size_t i = 0; i < queries.size(); ++i)
-    rows[i] = query(queries[i]);
-  respondBlock(tables(), {rows, queries.size()}, out);
+  const std::less_equal<> before;  // pointers into different arrays may not be compared otherwise
+  if (!prepared_.empty() && before(prepared_.data(), queries.data()) &&
+      before(queries.data() + count, prepared_.data() + prepared_.size())) {
+    const auto first = static_cast<std::size_t>(queries.data() - prepared_.data());
+    const std::size_t stride = out.stride;
+    std::copy_n(prepared_block_.queries.data() + first * kQueryFloats, count * kQueryFloats,
+                out.queries.data());
+    std::copy_n(prepared_block_.counts.data() + first, count, out.counts.data());
+    std::copy_n(prepared_block_.kernels.data() + first * stride, count * stride, out.kernels.data());
+    std::copy_n(prepared_block_.pairs.data() + first * stride, count * stride, out.pairs.data());
+    std::copy_n(prepared_block_.x.data() + first * stride, count * stride, out.x.data());
+  } else {
+    for (std::size_t i = 0; i < count; ++i)
+      rows[i] = query(queries[i]);
+    selectBlock(tables(), {rows, count}, out);
+  }
+  heatBlock(tables(), {rows, count}, out);
 }
 
 void FieldEvaluator::respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,

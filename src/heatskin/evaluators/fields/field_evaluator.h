@@ -44,6 +44,8 @@ class FieldEvaluator final : public Evaluator {
   std::size_t capacity() const override { return options_.candidates; }
   void rebuild(const KernelSet& kernels) override { update(kernels, true); }
   void refresh(const KernelSet& kernels, std::span<const Rigid2> motions) override;
+  void expectBatches(bool expected) override { batches_ = expected; }
+  void prepare(std::span<const SurfacePoint> queries) override;
   int rebuildInterval() const override { return options_.rebuild_interval; }
   void respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const override;
   void respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,
@@ -55,13 +57,12 @@ class FieldEvaluator final : public Evaluator {
   FieldQuery query(const SurfacePoint& p) const;
   const Embedding& embedding() const { return embedding_; }
   const NearLists& lists() const { return lists_; }
-  std::size_t heatedPairs() const;  ///< pairs whose heat is worked out in a step
 
  private:
   void update(const KernelSet& kernels, bool fresh);
   void makeLists(const KernelSet& kernels);
-  void orderPairs(std::uint32_t kernel);
-  void updateKernel(std::uint32_t kernel);
+  void updateDistances(std::uint32_t kernel);
+  void updateHeat(std::uint32_t kernel, bool only_wanted);
 
   const Surface* surface_;
   std::string_view name_;
@@ -72,19 +73,21 @@ class FieldEvaluator final : public Evaluator {
   NearLists lists_, old_lists_;
   std::size_t listed_count_ = 0;  // kernels at the last makeLists()
 
-  std::vector<Pose> poses_;           // [N]
-  std::vector<std::uint32_t> faces_;  // [N]
-  Embedding::Rows centers_;           // [N, dimensions] kernels in the embedding
-  float margin_ = 0;                  // of the lists
-  std::vector<float> cutoffs_;        // [N] squared
-  std::vector<float> heated_until_;   // [N] reach for which the heated pairs come first in a kernel's list
-  std::vector<std::uint32_t> heated_, old_heated_;  // [N] how many
-  std::vector<std::uint32_t> squares_of_;           // [N] face whose corners squares_ belong to
+  std::vector<Pose> poses_;                // [N]
+  std::vector<std::uint32_t> faces_;       // [N]
+  Embedding::Rows centers_;                // [N, dimensions] kernels in the embedding
+  float margin_ = 0;                       // of the lists
+  std::vector<float> cutoffs_;             // [N] squared
+  std::vector<std::uint32_t> squares_of_;  // [N] face whose corners squares_ belong to
   std::array<std::vector<float>, 3> squares_,
-      old_squares_;                  // [P] |Z_v - Z_c|^2 for corner c of the kernel's face, by kernel
-  std::vector<std::uint32_t> from_;  // [P] where a pair was in the old lists
-  std::vector<float> distances_;     // [P] by place
-  std::vector<PairHeat> heats_;      // [P] by place
+      old_squares_;                         // [P] |Z_v - Z_c|^2 for corner c of the kernel's face, by kernel
+  std::vector<std::uint32_t> from_;         // [P] where a pair was in the old lists
+  bool batches_ = false;                    // heat waits for prepare()
+  std::span<const SurfacePoint> prepared_;  // the batch at hand, or empty
+  ResponseBlock prepared_block_;            // its candidates with squared distances
+  std::vector<std::uint8_t> wanted_;        // [P] by place: a query of the batch needs heat there
+  std::vector<float> distances_;            // [P] by place
+  std::vector<PairHeat> heats_;             // [P] by place
 };
 
 }  // namespace heatskin::fields

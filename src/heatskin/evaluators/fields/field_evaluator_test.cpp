@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <numbers>
+#include <numeric>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -355,8 +356,10 @@ TEST_P(FieldEvaluators, HeatAndItsDerivativesAreThoseOfTheFormula) {
     p.barycentric[2] = 1 - p.barycentric[0] - p.barycentric[1];
     std::vector<float> rows(5 * kStride);
     const HeatRows out{&rows[0], &rows[kStride], &rows[2 * kStride], &rows[3 * kStride], &rows[4 * kStride]};
-    source->heat(k, poseOf(surface, p, static_cast<float>(angle), static_cast<float>(anisotropy)),
-                 k * kStride, vertices, out);
+    std::vector<std::uint32_t> pairs(vertices.size());
+    std::iota(pairs.begin(), pairs.end(), static_cast<std::uint32_t>(k * kStride));
+    source->heat(k, poseOf(surface, p, static_cast<float>(angle), static_cast<float>(anisotropy)), pairs,
+                 vertices, out);
     const auto heat = [&](std::size_t v, double dx, double dy, double da, double de) {
       const SurfacePoint q{p.face, surface.barycentric(p.face, surface.faceCoordinates(p) + Vec2(dx, dy))};
       return (*s.heat)(surface, q, corners[v], angle + da, anisotropy + de) /

@@ -42,7 +42,13 @@ struct FieldQuery {
   float bend;  ///< sum_{a<c} b_a b_c |Z_a - Z_c|^2
 };
 
-/// Candidates (the nearest) and responses. `out` has been resized.
+/// Candidates (the nearest); out.x holds squared distances. `out` has been resized.
+void selectBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& out);
+
+/// Responses of the candidates in place of their squared distances.
+void heatBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& block);
+
+/// Both: candidates and responses.
 void respondBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& out);
 void respondBlockScalar(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& out);
 

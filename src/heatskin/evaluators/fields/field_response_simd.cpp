@@ -56,14 +56,13 @@ struct Selection {
   }
 };
 
-void respondBlockT(const FieldTables& t, std::span<const FieldQuery> queries, ResponseBlock& out) {
+void selectBlockT(const FieldTables& t, std::span<const FieldQuery> queries, ResponseBlock& out) {
   thread_local Selection s;
   const Tag d;
-  const IndexTag di;
   const UnsignedTag du;
   const std::size_t lanes = hn::Lanes(d);
   const NearLists& lists = *t.lists;
-  const auto zero = hn::Zero(d), window = hn::Set(d, -t.window);
+  const auto zero = hn::Zero(d);
   for (std::size_t i = 0; i < queries.size(); ++i) {
     const FieldQuery& q = queries[i];
     const std::uint32_t begin = lists.face_begin[q.face];
@@ -82,26 +81,44 @@ void respondBlockT(const FieldTables& t, std::span<const FieldQuery> queries, Re
     const std::size_t kept = keepWanted<Wanted::kSmallest>(s.squared.data(), s.pairs.data(), s.kernels.data(),
                                                            s.unused.data(), seen, t.candidates);
     const std::size_t base = i * out.stride;
-    for (std::size_t n = 0; n < kept; n += lanes) {
-      const auto pair = hn::LoadU(du, s.pairs.data() + n);
-      const auto kernel = hn::LoadU(du, s.kernels.data() + n);
-      const auto index = hn::BitCast(di, pair);
+    // Whole vectors: what follows the kept ones are kernels of this face too.
+    const std::size_t whole = std::min(out.stride, (kept + lanes - 1) / lanes * lanes);
+    std::copy_n(s.squared.data(), whole, out.x.data() + base);
+    std::copy_n(s.pairs.data(), whole, out.pairs.data() + base);
+    std::copy_n(s.kernels.data(), whole, out.kernels.data() + base);
+    out.counts[i] = static_cast<std::uint32_t>(kept);
+  }
+}
+
+void heatBlockT(const FieldTables& t, std::span<const FieldQuery> queries, ResponseBlock& block) {
+  const Tag d;
+  const IndexTag di;
+  const UnsignedTag du;
+  const std::size_t lanes = hn::Lanes(d);
+  const NearLists& lists = *t.lists;
+  const auto window = hn::Set(d, -t.window);
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const FieldQuery& q = queries[i];
+    const std::size_t base = i * block.stride, count = block.counts[i];
+    for (std::size_t n = 0; n < count; n += lanes) {
+      // Lanes past the last candidate look at pair 0.
+      const auto valid = hn::FirstN(du, count - n);
+      const auto index =
+          hn::BitCast(di, hn::IfThenElseZero(valid, hn::LoadU(du, block.pairs.data() + base + n)));
+      const auto kernel = hn::IfThenElseZero(valid, hn::LoadU(du, block.kernels.data() + base + n));
       // Heat is the seventh of eight floats.
       const auto corner = [&](std::size_t c) HWY_ATTR {
         static_assert(sizeof(PairHeat) == 8 * sizeof(float));
         return hn::ShiftLeft<3>(
             hn::GatherIndex(di, reinterpret_cast<const std::int32_t*>(lists.corners[c].data()), index));
       };
-      const auto squared = hn::LoadU(d, s.squared.data() + n);
+      const auto squared = hn::LoadU(d, block.x.data() + base + n);
       const auto cutoff = hn::GatherIndex(d, t.cutoffs, hn::BitCast(di, kernel));
       const auto heat = mix(&t.heats->heat, q, corner(0), corner(1), corner(2));
       const auto x =
           hn::IfThenElseZero(hn::Lt(squared, cutoff), hn::Mul(heat, fastExp(d, hn::Mul(window, squared))));
-      hn::StoreU(x, d, out.x.data() + base + n);
-      hn::StoreU(pair, du, out.pairs.data() + base + n);
-      hn::StoreU(kernel, du, out.kernels.data() + base + n);
+      hn::StoreU(x, d, block.x.data() + base + n);
     }
-    out.counts[i] = static_cast<std::uint32_t>(kept);
   }
 }
 
@@ -168,11 +185,21 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heatskin::fields {
 
-HWY_EXPORT(respondBlockT);
+HWY_EXPORT(selectBlockT);
+HWY_EXPORT(heatBlockT);
 HWY_EXPORT(respondVjpBlockT);
 
+void selectBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& out) {
+  HWY_DYNAMIC_DISPATCH(selectBlockT)(tables, queries, out);
+}
+
+void heatBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& block) {
+  HWY_DYNAMIC_DISPATCH(heatBlockT)(tables, queries, block);
+}
+
 void respondBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& out) {
-  HWY_DYNAMIC_DISPATCH(respondBlockT)(tables, queries, out);
+  selectBlock(tables, queries, out);
+  heatBlock(tables, queries, out);
 }
 
 void respondVjpBlock(const FieldTables& tables, std::span<const FieldQuery> queries,

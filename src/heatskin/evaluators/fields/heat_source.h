@@ -38,9 +38,9 @@ class HeatSource {
   /// the lists before had the same vertex and a kernel of the same number (or kNone).
   virtual void reset(std::size_t pairs, std::size_t kernels, std::span<const std::uint32_t> from) = 0;
 
-  /// Heat of a kernel at `vertices`, which are its pairs [first, first + size). What depends on less than the
-  /// pose may be remembered for these pairs. Different kernels may run concurrently.
-  virtual void heat(std::uint32_t kernel, const Pose& pose, std::size_t first,
+  /// Heat of a kernel at `vertices`, which belong to its pairs `pairs`. What depends on less than the pose
+  /// may be remembered for a pair. Different kernels may run concurrently.
+  virtual void heat(std::uint32_t kernel, const Pose& pose, std::span<const std::uint32_t> pairs,
                     std::span<const std::uint32_t> vertices, const HeatRows& out) = 0;
 };
 

@@ -370,14 +370,12 @@ void NearListBuilder::keepUsed(std::size_t kernel_count, NearLists& lists) {
   });
   std::partial_sum(lists.vertex_begin.begin(), lists.vertex_begin.end(), lists.vertex_begin.begin());
   lists.vertex_kernels.resize(lists.vertex_begin.back());
-  squared_.resize(lists.vertex_begin.back());
   parallelFor(vertices, 128, [&](std::size_t first, std::size_t last) {
     for (std::size_t v = first; v < last; ++v) {
       for (std::size_t i = 0; i < near_[v].size(); ++i) {
         if (place_[v][i] == kNone) continue;
         place_[v][i] += lists.vertex_begin[v];
         lists.vertex_kernels[place_[v][i]] = near_[v][i].kernel;
-        squared_[place_[v][i]] = near_[v][i].squared;
       }
     }
   });

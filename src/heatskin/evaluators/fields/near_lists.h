@@ -97,9 +97,6 @@ class NearListBuilder {
   void build(const KernelSet& kernels, const Embedding::Rows& places, const Nearness& nearness,
              NearLists& lists);
 
-  /// Squared distance of kernel and vertex of the pair at `place` at the last build(), up to rounding.
-  float squared(std::uint32_t place) const { return squared_[place]; }
-
  private:
   struct Near {
     std::uint32_t kernel;
@@ -113,7 +110,6 @@ class NearListBuilder {
 
   const Surface* surface_;
   const Embedding* embedding_;
-  std::vector<float> squared_;                              // [P]
   std::vector<std::uint32_t> group_begin_, group_kernels_;  // kernels by the block of a vertex near them
   std::vector<float> group_radii_;
   Embedding::Rows group_places_;         // [N, dimensions] in the order of group_kernels_

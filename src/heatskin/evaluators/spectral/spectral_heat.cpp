@@ -36,7 +36,7 @@ SpectralHeat::SpectralHeat(SpectralBases bases, double time)
   }
 }
 
-void SpectralHeat::heat(std::uint32_t, const fields::Pose& pose, std::size_t,
+void SpectralHeat::heat(std::uint32_t, const fields::Pose& pose, std::span<const std::uint32_t>,
                         std::span<const std::uint32_t> vertices, const fields::HeatRows& out) {
   const GridWeights grid = gridWeights(pose.angle, pose.anisotropy);
   const std::array<std::uint32_t, 4> bases = alignedBasesOf(grid);

@@ -17,7 +17,7 @@ class SpectralHeat final : public fields::HeatSource {
   SpectralHeat(SpectralBases bases, double time);
 
   void reset(std::size_t, std::size_t, std::span<const std::uint32_t>) override {}
-  void heat(std::uint32_t kernel, const fields::Pose& pose, std::size_t first,
+  void heat(std::uint32_t kernel, const fields::Pose& pose, std::span<const std::uint32_t> pairs,
             std::span<const std::uint32_t> vertices, const fields::HeatRows& out) override;
 
  private:

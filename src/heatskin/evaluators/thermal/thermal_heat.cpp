@@ -24,35 +24,33 @@ float product(const std::array<float, 6>& s, const std::array<float, 3>& b, cons
 
 void ThermalHeat::reset(std::size_t pairs, std::size_t kernels, std::span<const std::uint32_t> from) {
   remembered_.resize(kernels);
-  std::vector<std::uint8_t> known(pairs, 0);
+  std::vector<std::uint32_t> known(pairs, 0);
+  std::vector<std::array<float, 12>> products(pairs);
   parallelFor(pairs, 4096, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i)
-      known[i] = from[i] != kNone ? known_[from[i]] : std::uint8_t{0};
-  });
-  known_ = std::move(known);
-  parallelFor(std::size(products_), 1, [&](std::size_t first, std::size_t last) {
-    for (std::size_t k = first; k < last; ++k) {
-      std::vector<float> moved(pairs + kPadding);
-      for (std::size_t i = 0; i < pairs; ++i) {
-        if (known_[i] != 0) moved[i] = products_[k][from[i]];
-      }
-      products_[k] = std::move(moved);
+    for (std::size_t i = begin; i < end; ++i) {
+      if (from[i] == kNone || known_[from[i]] == 0) continue;
+      known[i] = known_[from[i]];
+      products[i] = products_[from[i]];
     }
   });
+  known_ = std::move(known);
+  products_ = std::move(products);
 }
 
-void ThermalHeat::heat(std::uint32_t kernel, const fields::Pose& pose, std::size_t first,
+void ThermalHeat::heat(std::uint32_t kernel, const fields::Pose& pose, std::span<const std::uint32_t> pairs,
                        std::span<const std::uint32_t> vertices, const fields::HeatRows& out) {
   const GridWeights grid = gridWeights(pose.angle, pose.anisotropy);
   Remembered& known = remembered_[kernel];
-  float* products[12];
-  for (std::size_t k = 0; k < 12; ++k)
-    products[k] = products_[k].data() + first;
-  const bool moved = !known.valid || known.corners != pose.corners || known.operators != grid.operators;
+  const bool moved = known.state == 0 || known.corners != pose.corners || known.operators != grid.operators;
+  if (moved) {
+    ++known.state;
+    known.corners = pose.corners;
+    known.operators = grid.operators;
+  }
   thread_local std::vector<std::uint32_t> missing;
   missing.clear();
-  for (std::uint32_t i = 0; i < vertices.size(); ++i) {
-    if (moved || known_[first + i] == 0) missing.push_back(i);
+  for (std::uint32_t i = 0; i < pairs.size(); ++i) {
+    if (known_[pairs[i]] != known.state) missing.push_back(i);
   }
   if (moved || !missing.empty()) {
     const std::size_t rank = factors_.rank;
@@ -81,15 +79,22 @@ void ThermalHeat::heat(std::uint32_t kernel, const fields::Pose& pose, std::size
       known.self[j] = {columns[3 * j][0], columns[3 * j + 1][1], columns[3 * j + 2][2],
                        columns[3 * j][1], columns[3 * j + 1][2], columns[3 * j + 2][0]};
     for (std::size_t i = 0; i < missing.size(); ++i) {
+      const std::uint32_t pair = pairs[missing[i]];
       for (std::size_t k = 0; k < 12; ++k)
-        products[k][missing[i]] = columns[k][i + 3];
-      known_[first + missing[i]] = 1;
+        products_[pair][k] = columns[k][i + 3];
+      known_[pair] = known.state;
     }
-    if (moved) {
-      known.valid = true;
-      known.corners = pose.corners;
-      known.operators = grid.operators;
-    }
+  }
+  thread_local std::vector<float> gathered;
+  const std::size_t stride = (pairs.size() + kPadding - 1) / kPadding * kPadding;
+  gathered.resize(12 * stride);
+  const float* products[12];
+  for (std::size_t k = 0; k < 12; ++k)
+    products[k] = gathered.data() + k * stride;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const std::array<float, 12>& p = products_[pairs[i]];
+    for (std::size_t k = 0; k < 12; ++k)
+      gathered[k * stride + i] = p[k];
   }
 
   // Self heat and its derivatives.

@@ -21,7 +21,7 @@ class ThermalHeat final : public fields::HeatSource {
   explicit ThermalHeat(ThermalFactors factors) : factors_(std::move(factors)) {}
 
   void reset(std::size_t pairs, std::size_t kernels, std::span<const std::uint32_t> from) override;
-  void heat(std::uint32_t kernel, const fields::Pose& pose, std::size_t first,
+  void heat(std::uint32_t kernel, const fields::Pose& pose, std::span<const std::uint32_t> pairs,
             std::span<const std::uint32_t> vertices, const fields::HeatRows& out) override;
 
  private:
@@ -30,13 +30,13 @@ class ThermalHeat final : public fields::HeatSource {
     std::array<std::uint32_t, 3> corners;
     std::array<std::uint32_t, 4> operators;
     std::array<std::array<float, 6>, 4> self;  ///< per operator: 00, 11, 22, 01, 12, 20
-    bool valid = false;
+    std::uint32_t state = 0;                   ///< counts changes of corners or operators; 0: none yet
   };
 
   ThermalFactors factors_;
-  std::vector<Remembered> remembered_;  // [N]
-  std::vector<float> products_[12];     // [P] operator j, corner c: 3 j + c
-  std::vector<std::uint8_t> known_;     // [P] whether a pair has its products
+  std::vector<Remembered> remembered_;           // [N]
+  std::vector<std::array<float, 12>> products_;  // [P] operator j, corner c: 3 j + c
+  std::vector<std::uint32_t> known_;             // [P] the kernel's state the products belong to; 0: none
 };
 
 }  // namespace heatskin::thermal
