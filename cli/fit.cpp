@@ -86,6 +86,8 @@ class Fit : public Verb {
     app.footer(
         "Ctrl-C saves the state and says how to go on; a killed fit loses at most the time between two\n"
         "checkpoints. A resumed fit ends with the same bytes as one that was never interrupted.\n\n"
+        "Methods thermal and spectral prepare the surface first and keep that in ~/.cache/heatskin; the\n"
+        "environment variable HEATSKIN_CACHE names another folder, HEATSKIN_CACHE=off keeps nothing.\n\n"
         "Example:\n"
         "  heatskin fit spot.obj -o spot_fit.glb --preset draft --set rates.color=0.01 --json fit.json");
   }

@@ -48,7 +48,8 @@ enum class StdoutTo {
 struct ProcessOptions {
   std::string folder = {};  ///< working directory of the child; empty: ours
 
-  /// Variables set (or, with nullopt, removed) on top of our own environment.
+  /// Variables set (or, with nullopt, removed) on top of our own environment. HEATSKIN_CACHE is "off" unless
+  /// it is named here.
   std::map<std::string, std::optional<std::string>> environment = {};
 
   double time_limit_s = 60;  ///< afterwards the child's process group is killed
@@ -123,9 +124,11 @@ inline void closeIfOpen(int& fd) {
 inline std::vector<std::string> mergedEnvironment(const ProcessOptions& options) {
   std::vector<std::string> merged;
   for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    if (options.environment.count(text.substr(0, text.find('='))) == 0) merged.push_back(text);
+    const std::string text = *entry, name = text.substr(0, text.find('='));
+    if (name != "HEATSKIN_CACHE" && options.environment.count(name) == 0) merged.push_back(text);
   }
+  // No test writes into the user's cache; those about caches name a folder.
+  if (options.environment.count("HEATSKIN_CACHE") == 0) merged.push_back("HEATSKIN_CACHE=off");
   for (const auto& [name, value] : options.environment) {
     if (value) merged.push_back(name + "=" + *value);
   }

@@ -44,8 +44,8 @@ Rows placesOf(const Surface& surface, const Embedding& embedding, const std::vec
 /// How many of the nearest kernels of points all over the faces are missing in the faces' lists.
 std::size_t missing(const Surface& surface, const Embedding& embedding, const KernelSet& set,
                     const Rows& kernels, const NearListBuilder::Nearness& nearness, const NearLists& lists) {
-  std::vector<SurfacePoint> points = sampleSurface(surface, 400, 21);
-  for (std::uint32_t f = 0; f < surface.faceCount(); f += 3) {  // corners and edges decide
+  std::vector<SurfacePoint> points = sampleSurface(surface, 200, 21);
+  for (std::uint32_t f = 0; f < surface.faceCount(); f += 7) {  // corners and edges decide
     points.push_back({f, Vec3::UnitX()});
     points.push_back({f, Vec3::UnitZ()});
     points.push_back({f, {0.5, 0.5, 0}});
@@ -134,13 +134,13 @@ TEST(NearLists, HoldTheNearestOfEveryPointAlsoAfterMoves) {
   NearListBuilder builder(c.surface, c.embedding);
   std::size_t pairs = 0;
   for (const float farthest : {10.0f, 0.15f}) {
-    for (const float margin : {0.0f, 0.01f, 0.05f}) {
+    for (const float margin : {0.0f, 0.03f}) {
       const NearListBuilder::Nearness nearness{12, farthest, margin};
       NearLists lists;
       builder.build(c.kernels, c.places, nearness, lists);
       expectWellFormed(c.surface, lists, c.kernels.size());
       EXPECT_EQ(missing(c.surface, c.embedding, c.kernels, c.places, nearness, lists), 0u);
-      for (const std::uint64_t seed : {1, 2, 3}) {
+      for (const std::uint64_t seed : {1, 2}) {
         const Rows there = moved(c.places, margin, seed);
         EXPECT_EQ(missing(c.surface, c.embedding, c.kernels, there, nearness, lists), 0u)
             << "margin " << margin;
