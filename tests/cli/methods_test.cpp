@@ -87,8 +87,8 @@ TEST_P(MethodCli, FitsAndTheProductWorksEverywhere) {
   EXPECT_TRUE(folder_.read("plain.glb") == folder_.read("out.glb"));
   EXPECT_TRUE(filesIn("home").empty()) << "off is off";
 
-  const auto eval =
-      runHeatskin({"eval", folder_ / "out.glb", "--reference", asset(), "--json", "-"}, options);
+  const auto eval = runHeatskin(
+      {"eval", folder_ / "out.glb", "--reference", asset(), "--samples", "5000", "--json", "-"}, options);
   ASSERT_EQ(eval.exit_code, 0) << eval.err;
   const json figures = json::parse(eval.out);
   EXPECT_EQ(figures["method"], GetParam());

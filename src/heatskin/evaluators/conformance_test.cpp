@@ -243,6 +243,41 @@ TEST_P(Conformance, RefreshingWithTheSameKernelsChangesNothing) {
   EXPECT_TRUE(answersOf(*s.evaluator, queries, 400, 64) == rebuilt);
 }
 
+TEST_P(Conformance, NamingABatchChangesNothing) {
+  const Soup soup = testing::bumpySphere(2, 0.2, 5);
+  const Subject plain = subjectOf(options(), soup), batched = subjectOf(options(), soup);
+  KernelSet kernels = smoothKernels(*plain.surface, 400, 3);
+  batched.evaluator->expectBatches(true);
+  plain.evaluator->rebuild(kernels);
+  batched.evaluator->rebuild(kernels);
+  for (std::uint64_t step = 0; step < 4; ++step) {
+    // Another batch every time, asked in parts, as a copy, and in another order.
+    const auto queries = sampleSurface(*plain.surface, 60 + 17 * step, 8 + step);
+    const auto asked = [&](std::span<const SurfacePoint> points, std::size_t block_size) {
+      return answersOf(*plain.evaluator, points, 400, block_size) ==
+             answersOf(*batched.evaluator, points, 400, block_size);
+    };
+    batched.evaluator->prepare(queries);
+    EXPECT_TRUE(asked(queries, 16)) << "step " << step;
+    std::vector<SurfacePoint> copy(queries.rbegin(), queries.rend());
+    EXPECT_TRUE(asked(copy, 64)) << "copied, step " << step;
+    // A second batch for the same kernels.
+    const auto more = sampleSurface(*plain.surface, 40, 90 + step);
+    batched.evaluator->prepare(more);
+    EXPECT_TRUE(asked(more, 64)) << "second batch, step " << step;
+    kernels = nudged(*plain.surface, std::move(kernels), 0.02, 30 + step);
+    plain.evaluator->refresh(kernels, {});
+    batched.evaluator->refresh(kernels, {});
+  }
+  // And back.
+  batched.evaluator->expectBatches(false);
+  plain.evaluator->rebuild(kernels);
+  batched.evaluator->rebuild(kernels);
+  const auto queries = sampleSurface(*plain.surface, 50, 99);
+  EXPECT_TRUE(answersOf(*plain.evaluator, queries, 400, 64) ==
+              answersOf(*batched.evaluator, queries, 400, 64));
+}
+
 // Checkpoints hold kernels and no evaluator: a resumed fit begins with a rebuild() and must go on as if
 // nothing had happened.
 TEST_P(Conformance, NothingBeforeARebuildLeavesATrace) {
