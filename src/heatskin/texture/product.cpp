@@ -194,8 +194,9 @@ constexpr std::size_t kReachSamples = 64;
 double estimatePairs(const KernelSet& kernels, const Surface& surface, const EvaluatorOptions& evaluator) {
   if (evaluator.method != "local") {
     // Every face lists little more than the candidates of a query.
-    return 4.0 * static_cast<double>(std::max(evaluator.thermal.candidates, evaluator.spectral.candidates)) *
-           surface.faceCount();
+    const std::size_t candidates =
+        evaluator.method == "thermal" ? evaluator.thermal.candidates : evaluator.spectral.candidates;
+    return 4.0 * static_cast<double>(candidates) * surface.faceCount();
   }
   const local::LocalOptions& options = evaluator.local;
   const double most = static_cast<double>(kernels.size()) * surface.faceCount();

@@ -58,10 +58,10 @@ void visitThermalOptions(Options& options, Visitor&& visit) {
   visit.number("diffusionTime", diffusion_time, 1e-6, 1e3);
   visit.number("windowSigma", window_sigma, 1e-6, 1e3);
   visit.size("candidates", candidates, 1, 1024);
-  visit.size("rank", rank, 1, 4096);
-  visit.size("oversampling", oversampling, 0, 4096);
+  visit.size("rank", rank, 1, 1024);
+  visit.size("oversampling", oversampling, 0, 1024);
   visit.number("routingTime", routing_time, 1e-9, 1e3);
-  visit.size("routingDimensions", routing_dimensions, 1, 4096);
+  visit.size("routingDimensions", routing_dimensions, 1, 1024);
   visit.size("seed", seed, 0, std::numeric_limits<std::size_t>::max());
 }
 
@@ -71,7 +71,7 @@ void visitSpectralOptions(Options& options, Visitor&& visit) {
   visit.number("diffusionTime", diffusion_time, 1e-6, 1e3);
   visit.number("windowSigma", window_sigma, 1e-6, 1e3);
   visit.size("candidates", candidates, 1, 1024);
-  visit.size("modes", modes, 2, 4096);
+  visit.size("modes", modes, 2, 1024);
 }
 
 /// The options of the method in use.

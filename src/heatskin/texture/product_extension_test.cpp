@@ -185,14 +185,14 @@ TEST(ProductExtension, MethodOptionsOutOfRangeAreRefused) {
     EXPECT_FALSE(refusedAt(method, "candidates", 1024));
   }
   EXPECT_TRUE(refusedAt("thermal", "rank", 0));
-  EXPECT_TRUE(refusedAt("thermal", "rank", 4097));
+  EXPECT_TRUE(refusedAt("thermal", "rank", 1025));
   EXPECT_TRUE(refusedAt("thermal", "rank", 1.5));
   EXPECT_TRUE(refusedAt("thermal", "oversampling", -1));
   EXPECT_TRUE(refusedAt("thermal", "routingTime", 0));
   EXPECT_TRUE(refusedAt("thermal", "routingDimensions", 0));
   EXPECT_TRUE(refusedAt("thermal", "seed", -1));
   EXPECT_TRUE(refusedAt("spectral", "modes", 1));
-  EXPECT_TRUE(refusedAt("spectral", "modes", 4097));
+  EXPECT_TRUE(refusedAt("spectral", "modes", 1025));
 }
 
 TEST(ProductExtension, ValuesOutOfRangeAreRefused) {
