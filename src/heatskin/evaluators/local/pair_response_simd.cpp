@@ -140,8 +140,8 @@ struct Selection {
   }
 };
 
-/// The pairs of a large face near the query: rings of cells around it until no unseen pair can be among the
-/// nearest.
+/// The pairs of a large face near the query: a square of cells around it, large enough that no unseen pair
+/// can be among the nearest. Cells of a row lie side by side, so a row of the square is one range of pairs.
 template <bool kEuclidean>
 HWY_INLINE std::size_t respondGrid(const PairTables& t, const QueryRow& q, const FaceGrid& grid,
                                    Selection& s) {
@@ -150,25 +150,26 @@ HWY_INLINE std::size_t respondGrid(const PairTables& t, const QueryRow& q, const
   const int column = std::clamp(static_cast<int>(std::floor(gx)), 0, grid.columns - 1);
   const int row = std::clamp(static_cast<int>(std::floor(gy)), 0, grid.rows - 1);
   const float cell = 1 / grid.inverse_cell;
+  // A circle is three quarters of its square: smaller ones need not be tried.
+  const std::size_t enough = t.candidates + t.candidates / 4;
   std::size_t count = 0;
-  for (int ring = 0;; ++ring) {
+  for (int ring = 1;; ++ring) {
     const int left = std::max(column - ring, 0), right = std::min(column + ring, grid.columns - 1);
     const int bottom = std::max(row - ring, 0), top = std::min(row + ring, grid.rows - 1);
-    const auto addRow = [&](int r, int from, int to) HWY_ATTR {
-      const std::uint32_t begin = cells[r * grid.columns + from], end = cells[r * grid.columns + to + 1];
-      s.reserve(count + (end - begin));
-      count = respondRange<kEuclidean>(t, q, begin, end, count, s.squared.data(), s.x.data(), s.pairs.data(),
-                                       s.kernels.data());
-    };
-    if (row - ring >= 0) addRow(row - ring, left, right);
-    if (ring > 0 && row + ring < grid.rows) addRow(row + ring, left, right);
-    for (int r = std::max(row - ring + 1, 0); ring > 0 && r <= std::min(row + ring - 1, grid.rows - 1); ++r) {
-      if (column - ring >= 0) addRow(r, left, left);
-      if (column + ring < grid.columns) addRow(r, right, right);
+    const bool everything = left == 0 && right == grid.columns - 1 && bottom == 0 && top == grid.rows - 1;
+    std::size_t inside_square = 0;
+    for (int r = bottom; r <= top; ++r)
+      inside_square += cells[r * grid.columns + right + 1] - cells[r * grid.columns + left];
+    if (inside_square < enough && !everything) continue;
+    s.reserve(inside_square);
+    count = 0;
+    for (int r = bottom; r <= top; ++r) {
+      count =
+          respondRange<kEuclidean>(t, q, cells[r * grid.columns + left], cells[r * grid.columns + right + 1],
+                                   count, s.squared.data(), s.x.data(), s.pairs.data(), s.kernels.data());
     }
-    if (left == 0 && right == grid.columns - 1 && bottom == 0 && top == grid.rows - 1) break;
-    if (count < t.candidates) continue;
-    // Nothing outside the rings is nearer than their border; centres may have drifted by grids->drift since.
+    if (everything) break;
+    // Nothing outside the square is nearer than its border; centres may have drifted by grids->drift since.
     const float border =
         std::min({column - ring > 0 ? gx - static_cast<float>(column - ring) : 1e30f,
                   column + ring < grid.columns - 1 ? static_cast<float>(column + ring + 1) - gx : 1e30f,
@@ -177,9 +178,10 @@ HWY_INLINE std::size_t respondGrid(const PairTables& t, const QueryRow& q, const
             cell -
         t.grids->drift;
     if (border <= 0) continue;
+    const float limit = border * border;
     std::size_t inside = 0;
     for (std::size_t i = 0; i < count; ++i)
-      inside += s.squared[i] <= border * border ? 1 : 0;
+      inside += s.squared[i] <= limit ? 1 : 0;
     if (inside >= t.candidates) break;
   }
   return count;
