@@ -224,7 +224,8 @@ TEST_F(FitCli, RefusesWhatCannotBe) {
   expectRefusal({"fit", asset(), "-o", asset()}, 2, "is the input");
   expectRefusal({"fit", asset(), "-o", "/dev/null"}, 2, "not a regular file");
   expectRefusal({"fit", folder_ / "none.glb", "-o", folder_ / "o.glb"}, 3, "none.glb");
-  expectRefusal(command("o.glb", {"--method", "magic"}), 2, "there is no method 'magic'; there is local, thermal, spectral");
+  expectRefusal(command("o.glb", {"--method", "magic"}), 2,
+                "there is no method 'magic'; there is local, thermal, spectral");
   expectRefusal({"fit", asset(), "-o", folder_ / "o.glb", "--preset", "best"}, 2, "default, draft, paper");
   expectRefusal(command("o.glb", {"--preset", "draft"}), 2, "--preset");
   expectRefusal(command("o.glb", {"--set", "stepz=3"}), 2, "did you mean 'steps'?");
