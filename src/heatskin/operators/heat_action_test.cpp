@@ -10,6 +10,7 @@
 #include "heatskin/io/load.h"
 #include "heatskin/kernels/simd_level.h"
 #include "heatskin/operators/sparse_kernels.h"
+#include "heatskin/operators/test_matrices.h"
 
 #include "support/assets.h"
 #include "support/tiny_surfaces.h"
@@ -34,14 +35,7 @@ std::vector<float> randomBlock(std::size_t size, unsigned seed) {
 
 /// exp(-t A) by a dense eigendecomposition.
 Eigen::MatrixXd denseHeat(const Operators& operators, std::size_t j, double time) {
-  Eigen::MatrixXd a = Eigen::MatrixXd::Zero(operators.vertex_count, operators.vertex_count);
-  for (std::uint32_t v = 0; v < operators.vertex_count; ++v) {
-    for (std::uint32_t k = operators.begin[v]; k < operators.begin[v + 1]; ++k) {
-      const std::uint32_t w = operators.columns[k];
-      a(v, w) = operators.stiffness[j][k] / std::sqrt(operators.mass[v] * operators.mass[w]);
-    }
-  }
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(a);
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(testing::denseOperator(operators, j).matrix);
   return solver.eigenvectors() * (-time * solver.eigenvalues()).array().exp().matrix().asDiagonal() *
          solver.eigenvectors().transpose();
 }

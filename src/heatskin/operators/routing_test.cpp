@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/operators/test_matrices.h"
 #include "heatskin/operators/thermal_factors.h"
 
 #include "support/tiny_surfaces.h"
@@ -31,16 +32,7 @@ Soup spheres(int count) {
 
 /// M^-1/2 A0^+ exp(-tau A0) M^-1/2, whose square Z Z^T estimates; from dense eigenpairs.
 Eigen::MatrixXd denseFilter(const Operators& operators, double time) {
-  const Eigen::Index n = operators.vertex_count;
-  Eigen::MatrixXd a = Eigen::MatrixXd::Zero(n, n);
-  Eigen::VectorXd scale(n);
-  for (std::uint32_t v = 0; v < operators.vertex_count; ++v) {
-    scale[v] = 1 / std::sqrt(operators.mass[v]);
-    for (std::uint32_t k = operators.begin[v]; k < operators.begin[v + 1]; ++k) {
-      const std::uint32_t w = operators.columns[k];
-      a(v, w) = operators.stiffness[kIsotropic][k] / std::sqrt(operators.mass[v] * operators.mass[w]);
-    }
-  }
+  const auto [a, scale] = testing::denseOperator(operators, kIsotropic);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(a);
   Eigen::VectorXd values = (-time * solver.eigenvalues()).array().exp() / solver.eigenvalues().array();
   values.head(operators.component_count).setZero();

@@ -7,6 +7,7 @@
 #include "heatskin/operators/dense_kernels.h"
 #include "heatskin/operators/eigenpairs.h"
 #include "heatskin/operators/rank_study.h"
+#include "heatskin/operators/test_matrices.h"
 
 #include "support/tiny_surfaces.h"
 
@@ -25,16 +26,7 @@ struct DenseHeat {
 };
 
 DenseHeat denseHeat(const Operators& operators, std::size_t j) {
-  const Eigen::Index n = operators.vertex_count;
-  Eigen::MatrixXd a = Eigen::MatrixXd::Zero(n, n);
-  Eigen::VectorXd scale(n);
-  for (std::uint32_t v = 0; v < operators.vertex_count; ++v) {
-    scale[v] = 1 / std::sqrt(operators.mass[v]);
-    for (std::uint32_t k = operators.begin[v]; k < operators.begin[v + 1]; ++k) {
-      const std::uint32_t w = operators.columns[k];
-      a(v, w) = operators.stiffness[j][k] / std::sqrt(operators.mass[v] * operators.mass[w]);
-    }
-  }
+  const auto [a, scale] = testing::denseOperator(operators, j);
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(a);
   const Eigen::VectorXd decays = (-kTime * solver.eigenvalues()).array().exp();
   const Eigen::MatrixXd vectors = scale.asDiagonal() * solver.eigenvectors();

@@ -116,8 +116,7 @@ void FieldEvaluator::makeLists(const KernelSet& kernels) {
   nearness.wanted = options_.candidates;
   nearness.farthest = static_cast<float>(
       reachOf(KernelRanges::kMinSharpness, KernelRanges::kMinThreshold, options_.window_sigma));
-  nearness.margin = margin_ =
-      kMarginShare * typicalReach(embedding_, centers_, nearness.wanted, nearness.farthest);
+  nearness.margin = kMarginShare * typicalReach(embedding_, centers_, nearness.wanted, nearness.farthest);
   std::swap(lists_, old_lists_);
   std::swap(squares_, old_squares_);
   builder_.build(kernels, centers_, nearness, lists_);

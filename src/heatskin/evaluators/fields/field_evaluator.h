@@ -25,7 +25,7 @@ struct FieldOptions {
 };
 
 /// A kernel counts until its weight f falls to this; farther away its response is zero. Thirty such weights
-/// change no 8-bit colour.
+/// change a colour by less than an 8-bit level.
 inline constexpr double kFieldTail = 1e-4;
 
 /// Normalised heat is taken to be at most this (METHOD section 3 saw 1.34; more on coarse meshes).
@@ -76,7 +76,6 @@ class FieldEvaluator final : public Evaluator {
   std::vector<Pose> poses_;                // [N]
   std::vector<std::uint32_t> faces_;       // [N]
   Embedding::Rows centers_;                // [N, dimensions] kernels in the embedding
-  float margin_ = 0;                       // of the lists
   std::vector<float> cutoffs_;             // [N] squared
   std::vector<std::uint32_t> squares_of_;  // [N] face whose corners squares_ belong to
   std::array<std::vector<float>, 3> squares_,

@@ -11,18 +11,15 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "heatskin/evaluators/fields/halves-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace heatskin::thermal {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using Tag = hn::CappedTag<float, 16>;
-
-HWY_INLINE hn::Vec<Tag> widen(const std::uint16_t* halves) {
-  const Tag d;
-  const hn::Rebind<hwy::float16_t, Tag> dh;
-  return hn::PromoteTo(d, hn::LoadU(dh, reinterpret_cast<const hwy::float16_t*>(halves)));
-}
+using heatskin::HWY_NAMESPACE::widen;
+using Tag = heatskin::HWY_NAMESPACE::HalvesTag;
 
 void factorProductsT(const float* rows, std::size_t rank, const std::uint16_t* const* vertex_rows,
                      std::size_t count, float* const* out) {
