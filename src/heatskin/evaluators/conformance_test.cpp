@@ -13,6 +13,7 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
+#include "heatskin/evaluators/evaluate_colors.h"
 #include "heatskin/evaluators/make_evaluator.h"
 #include "heatskin/surface/sampling.h"
 
@@ -208,10 +209,37 @@ TEST_P(Conformance, IsOneAtAKernelsOwnCentre) {
 TEST_P(Conformance, AnswersDoNotDependOnBlocks) {
   const Subject s = subjectOf(options(), testing::bumpySphere(2, 0.2, 5));
   s.evaluator->rebuild(smoothKernels(*s.surface, 400, 3));
-  const auto queries = sampleSurface(*s.surface, 130, 8);
+  auto queries = sampleSurface(*s.surface, 700, 8);
+  // Some alone in their face, some with neighbours in the block that share it.
+  std::sort(queries.begin() + 100, queries.end(),
+            [](const SurfacePoint& a, const SurfacePoint& b) { return a.face < b.face; });
   const Answers whole = answersOf(*s.evaluator, queries, 400, queries.size());
   for (const std::size_t size : {std::size_t{1}, std::size_t{7}, std::size_t{64}})
     EXPECT_TRUE(answersOf(*s.evaluator, queries, 400, size) == whole) << "blocks of " << size;
+}
+
+TEST_P(Conformance, ColoursDoNotDependOnTheOrderOfPoints) {
+  const Subject s = subjectOf(options(), testing::bumpySphere(2, 0.2, 5));
+  const KernelSet kernels = smoothKernels(*s.surface, 400, 3);
+  s.evaluator->rebuild(kernels);
+  FilterTable filter;
+  filter.build(kernels);
+  auto mixed = sampleSurface(*s.surface, 3000, 8);
+  std::sort(mixed.begin(), mixed.end(),
+            [](const SurfacePoint& a, const SurfacePoint& b) { return a.face > b.face; });
+  std::vector<Vec3f> colors(mixed.size());
+  std::vector<float> weights(mixed.size());
+  evaluateColors(*s.evaluator, filter, mixed, colors, weights);
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < mixed.size(); ++i) {
+    Vec3f color;
+    float weight = 0;
+    evaluateColors(*s.evaluator, filter, {&mixed[i], 1}, {&color, 1}, {&weight, 1});
+    ASSERT_EQ(colors[i], color) << "point " << i;
+    ASSERT_EQ(weights[i], weight) << "point " << i;
+    different += color != colors[0];
+  }
+  EXPECT_GT(different, mixed.size() / 2);
 }
 
 TEST_P(Conformance, AnswersDoNotDependOnThreads) {

@@ -35,8 +35,9 @@ class Evaluator {
   /// if it stayed), or is empty when no kernel changed its face.
   virtual void refresh(const KernelSet& kernels, std::span<const Rigid2> motions) = 0;
 
-  /// Steps between rebuilds during a fit; 0: only when kernels are added or removed.
-  virtual int rebuildInterval() const = 0;
+  /// Steps between rebuilds during a fit whose learning rates have come down to `pace` times the first ones;
+  /// 0: only when kernels are added or removed.
+  virtual int rebuildInterval(double pace) const = 0;
 
   /// With true, respond() is only asked about points that prepare() named since the last rebuild() or
   /// refresh(), and these two may leave out what only queries need. At first false.

@@ -63,12 +63,12 @@ TEST_P(MethodFit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
   config.train.rates.position *= 20;
   const auto evaluator = makeEvaluator(ring.surface, config.evaluator);
   ASSERT_TRUE(evaluator) << evaluator.error().message;
-  ASSERT_GT((*evaluator)->rebuildInterval(), 0);
+  ASSERT_GT((*evaluator)->rebuildInterval(1), 0);
   Trainer whole(ring.surface, ring.appearance, **evaluator, config.train);
   std::vector<TrainerState> states;
   while (!whole.finished()) {
     // Early, while density control is at work, and late.
-    if (whole.canSave() && whole.stepsDone() >= 5 + 25 * static_cast<int>(states.size()))
+    if (whole.canSave() && whole.stepsDone() >= 5 + 15 * static_cast<int>(states.size()))
       states.push_back(whole.state());
     whole.step();
   }

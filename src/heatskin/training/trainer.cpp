@@ -66,14 +66,21 @@ int Trainer::at(double fraction) const {
   return static_cast<int>(std::lround(fraction * options_.steps));
 }
 
+double Trainer::pace() const {
+  if (options_.rates.decay == Decay::kHalving)
+    return std::pow(0.5, std::floor(5.0 * state_.step / options_.steps));
+  const double low = options_.rates.final_rate;
+  return low + (1 - low) * 0.5 * (1 + std::cos(std::numbers::pi * state_.step / options_.steps));
+}
+
 bool Trainer::rebuildDue() const {
-  const int interval = evaluator_->rebuildInterval();
+  const int interval = evaluator_->rebuildInterval(pace());
   return rebuilt_at_ < 0 || (interval > 0 && state_.step - rebuilt_at_ >= interval);
 }
 
 bool Trainer::canSave() const {
   // An evaluator without an interval keeps nothing but what follows from the kernels.
-  return rebuildDue() || pruneDue() || densifyDue() || evaluator_->rebuildInterval() == 0;
+  return rebuildDue() || pruneDue() || densifyDue() || evaluator_->rebuildInterval(pace()) == 0;
 }
 
 TrainerState Trainer::state() const {
@@ -134,15 +141,8 @@ StepReport Trainer::step() {
   evaluateParts();
   pool_.visit(indices_, losses_);
 
-  double rate = 1;
-  if (options_.rates.decay == Decay::kHalving) {
-    rate = std::pow(0.5, std::floor(5.0 * state_.step / options_.steps));
-  } else {
-    const double low = options_.rates.final_rate;
-    rate = low + (1 - low) * 0.5 * (1 + std::cos(std::numbers::pi * state_.step / options_.steps));
-  }
   watch.lap();
-  updateKernels(rate);
+  updateKernels(pace());
   evaluator_->refresh(state_.kernels, motions_);
   profile_.optimiser += watch.lap();
 

@@ -70,6 +70,7 @@ class Trainer {
   struct Part;
   static constexpr std::size_t kParts = 16;  // fixed: the order of sums must not depend on threads
 
+  double pace() const;  // learning rates as a part of the first ones
   bool rebuildDue() const;
   bool due(double from, double until, double every) const;
   bool pruneDue() const;

@@ -17,6 +17,10 @@ constexpr std::size_t kKernelBlock = 64;
 /// margins make long lists, narrow ones make many.
 constexpr float kMarginShare = 0.05f;
 
+/// Kernels move in proportion to the learning rates, so lists last longer as these come down; up to this many
+/// times, as a fit can only be saved where lists are renewed.
+constexpr double kSlowest = 4;
+
 constexpr std::size_t kQueryFloats = sizeof(FieldQuery) / sizeof(float);
 static_assert(sizeof(FieldQuery) % sizeof(float) == 0 && alignof(FieldQuery) == alignof(float));
 
@@ -69,6 +73,10 @@ void FieldEvaluator::refresh(const KernelSet& kernels, std::span<const Rigid2>) 
   update(kernels, false);
 }
 
+int FieldEvaluator::rebuildInterval(double pace) const {
+  return static_cast<int>(options_.rebuild_interval * std::clamp(1 / pace, 1.0, kSlowest));
+}
+
 void FieldEvaluator::update(const KernelSet& kernels, bool fresh) {
   const std::size_t count = kernels.size();
   poses_.resize(count);
@@ -105,8 +113,9 @@ void FieldEvaluator::update(const KernelSet& kernels, bool fresh) {
   prepared_ = {};
   parallelFor(count, kKernelBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      updateDistances(static_cast<std::uint32_t>(i));
-      if (!batches_) updateHeat(static_cast<std::uint32_t>(i), false);
+      const std::uint32_t kernel = lists_.order[i];
+      updateDistances(kernel);
+      if (!batches_) updateHeat(kernel, false);
     }
   });
 }
@@ -129,16 +138,17 @@ void FieldEvaluator::makeLists(const KernelSet& kernels) {
     // Where the kernel at hand had a vertex in its old list.
     thread_local std::vector<std::uint32_t> at;
     at.assign(surface_->vertexCount(), kNone);
-    for (std::size_t i = begin; i < end; ++i) {
+    for (std::size_t at_order = begin; at_order < end; ++at_order) {
+      const std::uint32_t i = lists_.order[at_order];
       // What was known of a pair depends on face and vertex only, whatever became of the kernel.
       if (i >= listed_count_ || squares_of_[i] != faces_[i]) {
         squares_of_[i] = kNone;
         continue;
       }
-      const std::uint32_t old_begin = old_lists_.kernel_begin[i], old_end = old_lists_.kernel_begin[i + 1];
+      const std::uint32_t old_begin = old_lists_.kernel_begin[i], old_end = old_lists_.kernel_end[i];
       for (std::uint32_t n = old_begin; n < old_end; ++n)
         at[old_lists_.vertices[n]] = n;
-      const std::uint32_t first = lists_.kernel_begin[i], last = lists_.kernel_begin[i + 1];
+      const std::uint32_t first = lists_.kernel_begin[i], last = lists_.kernel_end[i];
       for (std::uint32_t n = first; n < last; ++n) {
         const std::uint32_t old = at[lists_.vertices[n]];
         for (std::size_t c = 0; c < 3; ++c) {
@@ -161,7 +171,7 @@ void FieldEvaluator::makeLists(const KernelSet& kernels) {
 
 void FieldEvaluator::updateDistances(std::uint32_t kernel) {
   const Pose& pose = poses_[kernel];
-  const std::size_t begin = lists_.kernel_begin[kernel], end = lists_.kernel_begin[kernel + 1];
+  const std::size_t begin = lists_.kernel_begin[kernel], end = lists_.kernel_end[kernel];
   if (squares_of_[kernel] != faces_[kernel]) {
     squares_of_[kernel] = faces_[kernel];
     for (std::size_t i = begin; i < end; ++i) {
@@ -181,17 +191,25 @@ void FieldEvaluator::updateDistances(std::uint32_t kernel) {
 /// Heat of all pairs of the kernel, or of the wanted ones.
 void FieldEvaluator::updateHeat(std::uint32_t kernel, bool only_wanted) {
   const Pose& pose = poses_[kernel];
-  thread_local std::vector<std::uint32_t> pairs, vertices;
-  pairs.clear();
-  vertices.clear();
-  for (std::uint32_t i = lists_.kernel_begin[kernel]; i < lists_.kernel_begin[kernel + 1]; ++i) {
-    std::uint8_t& wanted = wanted_[lists_.places[i]];
-    if (only_wanted && wanted == 0) continue;
-    wanted = 0;
-    pairs.push_back(i);
-    vertices.push_back(lists_.vertices[i]);
+  const std::uint32_t begin = lists_.kernel_begin[kernel], end = lists_.kernel_end[kernel];
+  thread_local std::vector<std::uint32_t> all_pairs, all_vertices;
+  if (all_pairs.size() < end - begin) {
+    all_pairs.resize(2 * (end - begin));
+    all_vertices.resize(all_pairs.size());
   }
-  if (pairs.empty()) return;
+  // Without a branch: which pairs are wanted cannot be predicted.
+  std::size_t count = 0;
+  for (std::uint32_t i = begin; i < end; ++i) {
+    std::uint8_t& wanted = wanted_[lists_.places[i]];
+    all_pairs[count] = i;
+    all_vertices[count] = lists_.vertices[i];
+    count += only_wanted ? wanted : 1;
+    wanted = 0;
+  }
+  if (count == 0) return;
+  const std::span<const std::uint32_t> pairs(all_pairs.data(), count), vertices(all_vertices.data(), count);
+  for (const std::uint32_t pair : pairs)
+    __builtin_prefetch(&heats_[lists_.places[pair]], 1);
   thread_local std::vector<float> rows;
   const std::size_t stride = (pairs.size() + kRowPadding - 1) / kRowPadding * kRowPadding;
   if (rows.size() < 5 * stride) rows.resize(5 * stride);
@@ -251,7 +269,7 @@ void FieldEvaluator::prepare(std::span<const SurfacePoint> queries) {
   });
   parallelFor(poses_.size(), kKernelBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
-      updateHeat(static_cast<std::uint32_t>(i), true);
+      updateHeat(lists_.order[i], true);
   });
 }
 
@@ -291,12 +309,12 @@ void FieldEvaluator::respond(std::span<const SurfacePoint> queries, ResponseBloc
     std::copy_n(prepared_block_.kernels.data() + first * stride, count * stride, out.kernels.data());
     std::copy_n(prepared_block_.pairs.data() + first * stride, count * stride, out.pairs.data());
     std::copy_n(prepared_block_.x.data() + first * stride, count * stride, out.x.data());
+    heatBlock(tables(), {rows, count}, out);
   } else {
     for (std::size_t i = 0; i < count; ++i)
       rows[i] = query(queries[i]);
-    selectBlock(tables(), {rows, count}, out);
+    respondBlock(tables(), {rows, count}, out);
   }
-  heatBlock(tables(), {rows, count}, out);
 }
 
 void FieldEvaluator::respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,

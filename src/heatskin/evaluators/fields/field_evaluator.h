@@ -21,7 +21,7 @@ namespace heatskin::fields {
 struct FieldOptions {
   double window_sigma = 0.05;  ///< of the Gaussian window over embedding distance
   std::size_t candidates = 50;
-  int rebuild_interval = 10;  ///< steps between new lists of who is near whom
+  int rebuild_interval = 10;  ///< steps between new lists of who is near whom, at the first learning rates
 };
 
 /// A kernel counts until its weight f falls to this; farther away its response is zero. Thirty such weights
@@ -46,7 +46,7 @@ class FieldEvaluator final : public Evaluator {
   void refresh(const KernelSet& kernels, std::span<const Rigid2> motions) override;
   void expectBatches(bool expected) override { batches_ = expected; }
   void prepare(std::span<const SurfacePoint> queries) override;
-  int rebuildInterval() const override { return options_.rebuild_interval; }
+  int rebuildInterval(double pace) const override;
   void respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const override;
   void respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,
                   std::span<const float> dx, GradientSums& sums) const override;

@@ -41,63 +41,114 @@ HWY_INLINE hn::Vec<IndexTag> placesAt(const std::vector<std::uint32_t>& corner, 
   return hn::BitCast(di, hn::LoadU(UnsignedTag(), corner.data() + pair));
 }
 
-/// A thread's memory.
+/// A thread's memory: what queries of a face share, and the selection of one of them.
 struct Selection {
-  std::vector<float> squared, unused;
+  std::vector<float> distances[3], corner_heats[3];  // of the face's pairs, corner by corner
+  std::vector<float> squared, heats;
   std::vector<std::uint32_t> pairs, kernels;
 
   void reserve(std::size_t count) {
     if (squared.size() >= count + ResponseBlock::kPadding) return;
     const std::size_t size = 2 * count + ResponseBlock::kPadding;
-    squared.resize(size);
-    unused.resize(size);
+    for (auto* values : {&distances[0], &distances[1], &distances[2], &corner_heats[0], &corner_heats[1],
+                         &corner_heats[2], &squared, &heats})
+      values->resize(size);
     pairs.resize(size);
     kernels.resize(size);
   }
 };
 
-void selectBlockT(const FieldTables& t, std::span<const FieldQuery> queries, ResponseBlock& out) {
-  thread_local Selection s;
+/// sum_a b_a rows[a][n .. n + lanes), in the order of mix().
+HWY_INLINE hn::Vec<Tag> mixRows(const std::vector<float> (&rows)[3], const FieldQuery& q, std::size_t n) {
   const Tag d;
+  auto sum = hn::Mul(hn::Set(d, q.b[0]), hn::LoadU(d, rows[0].data() + n));
+  sum = hn::MulAdd(hn::Set(d, q.b[1]), hn::LoadU(d, rows[1].data() + n), sum);
+  return hn::MulAdd(hn::Set(d, q.b[2]), hn::LoadU(d, rows[2].data() + n), sum);
+}
+
+/// The queries from `first` on that lie in one face.
+HWY_INLINE std::size_t faceRun(std::span<const FieldQuery> queries, std::size_t first) {
+  std::size_t end = first + 1;
+  while (end < queries.size() && queries[end].face == queries[first].face)
+    ++end;
+  return end;
+}
+
+/// Candidates of the queries [first, last), all in one face, into `out`. With `kHeats` their heat is mixed,
+/// too, and out.x is the response; otherwise it is the squared distance.
+template <bool kHeats>
+HWY_INLINE void selectRun(const FieldTables& t, std::span<const FieldQuery> queries, std::size_t first,
+                          std::size_t last, Selection& s, ResponseBlock& out) {
+  const Tag d;
+  const IndexTag di;
   const UnsignedTag du;
   const std::size_t lanes = hn::Lanes(d);
   const NearLists& lists = *t.lists;
-  const auto zero = hn::Zero(d);
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    const FieldQuery& q = queries[i];
-    const std::uint32_t begin = lists.face_begin[q.face];
-    const std::size_t seen = lists.face_begin[q.face + 1] - begin;
-    s.reserve(seen);
-    const auto bend = hn::Set(d, -q.bend);
+  const std::uint32_t begin = lists.face_begin[queries[first].face];
+  const std::size_t seen = lists.face_begin[queries[first].face + 1] - begin;
+  const auto zero = hn::Zero(d), window = hn::Set(d, -t.window);
+  s.reserve(seen);
+  for (std::size_t c = 0; c < 3; ++c) {
     for (std::size_t n = 0; n < seen; n += lanes) {  // past the end: padding or other pairs, still valid
-      const std::size_t pair = begin + n;
-      const auto squared = hn::Add(mix(t.distances, q, placesAt(lists.corners[0], pair),
-                                       placesAt(lists.corners[1], pair), placesAt(lists.corners[2], pair)),
-                                   bend);
-      hn::StoreU(hn::Max(squared, zero), d, s.squared.data() + n);
-      hn::StoreU(hn::Iota(du, static_cast<std::uint32_t>(pair)), du, s.pairs.data() + n);
-      hn::StoreU(hn::LoadU(du, lists.face_kernels.data() + pair), du, s.kernels.data() + n);
+      const auto places = placesAt(lists.corners[c], begin + n);
+      hn::StoreU(hn::GatherIndex(d, t.distances, places), d, s.distances[c].data() + n);
+      if constexpr (kHeats) {
+        static_assert(sizeof(PairHeat) == 8 * sizeof(float));
+        const auto heats = hn::GatherIndex(d, &t.heats->heat, hn::ShiftLeft<3>(places));
+        hn::StoreU(heats, d, s.corner_heats[c].data() + n);
+      }
+    }
+  }
+  for (std::size_t i = first; i < last; ++i) {
+    const FieldQuery& q = queries[i];
+    const auto bend = hn::Set(d, -q.bend);
+    for (std::size_t n = 0; n < seen; n += lanes) {
+      hn::StoreU(hn::Max(hn::Add(mixRows(s.distances, q, n), bend), zero), d, s.squared.data() + n);
+      if constexpr (kHeats) hn::StoreU(mixRows(s.corner_heats, q, n), d, s.heats.data() + n);
+      hn::StoreU(hn::Iota(du, begin + static_cast<std::uint32_t>(n)), du, s.pairs.data() + n);
+      hn::StoreU(hn::LoadU(du, lists.face_kernels.data() + begin + n), du, s.kernels.data() + n);
     }
     const std::size_t kept = keepWanted<Wanted::kSmallest>(s.squared.data(), s.pairs.data(), s.kernels.data(),
-                                                           s.unused.data(), seen, t.candidates);
+                                                           s.heats.data(), seen, t.candidates);
     const std::size_t base = i * out.stride;
-    // Whole vectors: what follows the kept ones are kernels of this face too.
+    // Whole vectors: what follows the kept ones are kernels of this face or padding, which is kernel 0.
     const std::size_t whole = std::min(out.stride, (kept + lanes - 1) / lanes * lanes);
-    std::copy_n(s.squared.data(), whole, out.x.data() + base);
     std::copy_n(s.pairs.data(), whole, out.pairs.data() + base);
     std::copy_n(s.kernels.data(), whole, out.kernels.data() + base);
     out.counts[i] = static_cast<std::uint32_t>(kept);
+    if constexpr (kHeats) {
+      for (std::size_t n = 0; n < whole; n += lanes) {
+        const auto squared = hn::LoadU(d, s.squared.data() + n);
+        const auto kernel = hn::BitCast(di, hn::LoadU(du, s.kernels.data() + n));
+        const auto inside = hn::Lt(squared, hn::GatherIndex(d, t.cutoffs, kernel));
+        const auto decay = fastExp(d, hn::Mul(window, squared));
+        hn::StoreU(hn::IfThenElseZero(inside, hn::Mul(hn::LoadU(d, s.heats.data() + n), decay)), d,
+                   out.x.data() + base + n);
+      }
+    } else {
+      std::copy_n(s.squared.data(), whole, out.x.data() + base);
+    }
   }
 }
 
-void heatBlockT(const FieldTables& t, std::span<const FieldQuery> queries, ResponseBlock& block) {
+void selectBlockT(const FieldTables& t, std::span<const FieldQuery> queries, ResponseBlock& out) {
+  thread_local Selection s;
+  for (std::size_t first = 0, last = 0; first < queries.size(); first = last) {
+    last = faceRun(queries, first);
+    selectRun<false>(t, queries, first, last, s, out);
+  }
+}
+
+/// Responses of the queries [first, last) in place of their squared distances.
+HWY_INLINE void heatRun(const FieldTables& t, std::span<const FieldQuery> queries, std::size_t first,
+                        std::size_t last, ResponseBlock& block) {
   const Tag d;
   const IndexTag di;
   const UnsignedTag du;
   const std::size_t lanes = hn::Lanes(d);
   const NearLists& lists = *t.lists;
   const auto window = hn::Set(d, -t.window);
-  for (std::size_t i = 0; i < queries.size(); ++i) {
+  for (std::size_t i = first; i < last; ++i) {
     const FieldQuery& q = queries[i];
     const std::size_t base = i * block.stride, count = block.counts[i];
     for (std::size_t n = 0; n < count; n += lanes) {
@@ -118,6 +169,25 @@ void heatBlockT(const FieldTables& t, std::span<const FieldQuery> queries, Respo
       const auto x =
           hn::IfThenElseZero(hn::Lt(squared, cutoff), hn::Mul(heat, fastExp(d, hn::Mul(window, squared))));
       hn::StoreU(x, d, block.x.data() + base + n);
+    }
+  }
+}
+
+void heatBlockT(const FieldTables& t, std::span<const FieldQuery> queries, ResponseBlock& block) {
+  heatRun(t, queries, 0, queries.size(), block);
+}
+
+void respondBlockT(const FieldTables& t, std::span<const FieldQuery> queries, ResponseBlock& out) {
+  // Heat at all corners of a face pays when a few queries share it.
+  constexpr std::size_t kEnough = 3;
+  thread_local Selection s;
+  for (std::size_t first = 0, last = 0; first < queries.size(); first = last) {
+    last = faceRun(queries, first);
+    if (last - first >= kEnough) {
+      selectRun<true>(t, queries, first, last, s, out);
+    } else {
+      selectRun<false>(t, queries, first, last, s, out);
+      heatRun(t, queries, first, last, out);
     }
   }
 }
@@ -187,6 +257,7 @@ namespace heatskin::fields {
 
 HWY_EXPORT(selectBlockT);
 HWY_EXPORT(heatBlockT);
+HWY_EXPORT(respondBlockT);
 HWY_EXPORT(respondVjpBlockT);
 
 void selectBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& out) {
@@ -198,8 +269,7 @@ void heatBlock(const FieldTables& tables, std::span<const FieldQuery> queries, R
 }
 
 void respondBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& out) {
-  selectBlock(tables, queries, out);
-  heatBlock(tables, queries, out);
+  HWY_DYNAMIC_DISPATCH(respondBlockT)(tables, queries, out);
 }
 
 void respondVjpBlock(const FieldTables& tables, std::span<const FieldQuery> queries,

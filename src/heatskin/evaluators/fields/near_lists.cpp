@@ -400,13 +400,20 @@ void NearListBuilder::keepUsed(std::size_t kernel_count, NearLists& lists) {
     }
   });
 
-  lists.kernel_begin.assign(kernel_count + 1, 0);
+  lists.order = group_kernels_;
+  lists.kernel_begin.resize(kernel_count);
+  lists.kernel_end.assign(kernel_count, 0);
   for (const std::uint32_t kernel : lists.vertex_kernels)
-    ++lists.kernel_begin[kernel + 1];
-  std::partial_sum(lists.kernel_begin.begin(), lists.kernel_begin.end(), lists.kernel_begin.begin());
+    ++lists.kernel_end[kernel];
+  std::uint32_t before = 0;
+  for (const std::uint32_t kernel : lists.order) {
+    lists.kernel_begin[kernel] = before;
+    before += lists.kernel_end[kernel];
+    lists.kernel_end[kernel] = before;
+  }
   lists.vertices.resize(lists.vertex_kernels.size());
   lists.places.resize(lists.vertex_kernels.size());
-  std::vector<std::uint32_t> next(lists.kernel_begin.begin(), lists.kernel_begin.end() - 1);
+  std::vector<std::uint32_t> next = lists.kernel_begin;
   for (std::uint32_t v = 0; v < vertices; ++v) {
     for (std::uint32_t place_of_pair = lists.vertex_begin[v]; place_of_pair < lists.vertex_begin[v + 1];
          ++place_of_pair) {

@@ -66,9 +66,10 @@ struct NearLists {
   std::vector<std::uint32_t> vertex_begin;    // [V + 1]
   std::vector<std::uint32_t> vertex_kernels;  // [P] increasing within a vertex; a place is an index into this
 
-  std::vector<std::uint32_t> kernel_begin;  // [N + 1]
-  std::vector<std::uint32_t> vertices;      // [P] of a kernel's pairs
-  std::vector<std::uint32_t> places;        // [P] where that pair is among the vertices' pairs
+  std::vector<std::uint32_t> order;                     // [N] kernels close together one after the other
+  std::vector<std::uint32_t> kernel_begin, kernel_end;  // [N] of a kernel's pairs, which lie in this order
+  std::vector<std::uint32_t> vertices;                  // [P] of a kernel's pairs
+  std::vector<std::uint32_t> places;                    // [P] where that pair is among the vertices' pairs
 
   std::vector<std::uint32_t> face_begin;    // [F + 1]
   std::vector<std::uint32_t> face_kernels;  // [Q + padding] increasing within a face

@@ -73,18 +73,23 @@ std::size_t missing(const Surface& surface, const Embedding& embedding, const Ke
 void expectWellFormed(const Surface& surface, const NearLists& lists, std::size_t kernel_count) {
   ASSERT_EQ(lists.face_begin.size(), surface.faceCount() + 1);
   ASSERT_EQ(lists.vertex_begin.size(), surface.vertexCount() + 1);
-  ASSERT_EQ(lists.kernel_begin.size(), kernel_count + 1);
+  ASSERT_EQ(lists.kernel_begin.size(), kernel_count);
+  ASSERT_EQ(lists.kernel_end.size(), kernel_count);
+  ASSERT_EQ(lists.order.size(), kernel_count);
   ASSERT_EQ(lists.vertex_begin.back(), lists.pairCount());
-  ASSERT_EQ(lists.kernel_begin.back(), lists.pairCount());
   std::vector<std::size_t> seen(lists.pairCount(), 0), used(lists.pairCount(), 0);
-  for (std::size_t k = 0; k < kernel_count; ++k) {
-    for (std::uint32_t n = lists.kernel_begin[k]; n < lists.kernel_begin[k + 1]; ++n) {
+  std::uint32_t begin = 0;
+  for (const std::uint32_t k : lists.order) {
+    ASSERT_EQ(lists.kernel_begin[k], begin) << "pairs lie in the order of the kernels";
+    begin = lists.kernel_end[k];
+    for (std::uint32_t n = lists.kernel_begin[k]; n < lists.kernel_end[k]; ++n) {
       const std::uint32_t v = lists.vertices[n], place = lists.places[n];
       EXPECT_EQ(lists.vertex_kernels[place], k);
       EXPECT_TRUE(place >= lists.vertex_begin[v] && place < lists.vertex_begin[v + 1]);
       ++seen[place];
     }
   }
+  ASSERT_EQ(begin, lists.pairCount());
   for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
     for (std::uint32_t n = lists.face_begin[f]; n < lists.face_begin[f + 1]; ++n) {
       if (n > lists.face_begin[f]) {

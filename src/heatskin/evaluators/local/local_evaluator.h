@@ -23,7 +23,7 @@ class LocalEvaluator final : public Evaluator {
   std::size_t capacity() const override { return options_.candidates; }
   void rebuild(const KernelSet& kernels) override;
   void refresh(const KernelSet& kernels, std::span<const Rigid2> motions) override;
-  int rebuildInterval() const override { return options_.rebuild_interval; }
+  int rebuildInterval(double) const override { return options_.rebuild_interval; }
   void respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const override;
   void respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,
                   std::span<const float> dx, GradientSums& sums) const override;

@@ -51,6 +51,8 @@ void ThermalHeat::heat(std::uint32_t kernel, const fields::Pose& pose, std::span
   missing.clear();
   for (std::uint32_t i = 0; i < pairs.size(); ++i) {
     if (known_[pairs[i]] != known.state) missing.push_back(i);
+    __builtin_prefetch(&products_[pairs[i]]);  // wanted soon, and far away
+    __builtin_prefetch(&products_[pairs[i]][11]);
   }
   if (moved || !missing.empty()) {
     const std::size_t rank = factors_.rank;
