@@ -58,7 +58,7 @@ Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, std::
   if (!made) return made.error();
   auto& evaluator = static_cast<fields::FieldEvaluator&>(**made);
   const Appearance appearance(asset, surface);
-  Trainer trainer(surface, appearance, evaluator, config->train);
+  Trainer trainer(surface, appearance, evaluator, trainOptions(*config));
   const int all = threadCount();
   for (int i = 0; i < kWarmSteps; ++i)
     trainer.step();

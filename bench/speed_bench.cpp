@@ -67,7 +67,7 @@ std::filesystem::path sharedAsset(const char* file) {
 std::vector<double> lateSteps(const Subject& subject, FitConfig config, int steps) {
   config.train.steps = steps;
   local::LocalEvaluator evaluator(subject.surface, config.evaluator.local);
-  Trainer trainer(subject.surface, subject.appearance, evaluator, config.train);
+  Trainer trainer(subject.surface, subject.appearance, evaluator, trainOptions(config));
   std::vector<double> seconds;
   while (!trainer.finished()) {
     const StepReport report = trainer.step();
@@ -186,14 +186,14 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
   for (int r = 0; r < 3; ++r) {
     init.push_back(secondsOf([&] {
       local::LocalEvaluator evaluator(subject.surface, config.evaluator.local);
-      const Trainer trainer(subject.surface, subject.appearance, evaluator, config.train);
+      const Trainer trainer(subject.surface, subject.appearance, evaluator, trainOptions(config));
       evaluator.rebuild(trainer.kernels());
     }));
   }
   rows.push_back(measuredRow("init_s", "s", init));
 
   local::LocalEvaluator evaluator(subject.surface, config.evaluator.local);
-  Trainer trainer(subject.surface, subject.appearance, evaluator, config.train);
+  Trainer trainer(subject.surface, subject.appearance, evaluator, trainOptions(config));
   std::vector<double> steps;
   if (progress != nullptr) progress->begin("fit", static_cast<std::size_t>(config.train.steps));
   Stopwatch watch;

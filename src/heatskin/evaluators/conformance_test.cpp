@@ -14,6 +14,7 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
 #include "heatskin/evaluators/evaluate_colors.h"
+#include "heatskin/evaluators/local/local_evaluator.h"
 #include "heatskin/evaluators/make_evaluator.h"
 #include "heatskin/surface/sampling.h"
 
@@ -481,6 +482,66 @@ TEST_P(Conformance, GradientsAreThoseOfRebuiltResponses) {
   expectGradients(s, [&](const KernelSet& kernels) { s.evaluator->rebuild(kernels); });
 }
 
+EvaluatorOptions withProxy(std::size_t faces) {
+  EvaluatorOptions options = smallOptions("local");
+  options.local.proxy_faces = faces;
+  return options;
+}
+
+std::size_t supportFaces(const Subject& s) {
+  return static_cast<const local::LocalEvaluator&>(*s.evaluator).supportSurface().faceCount();
+}
+
+TEST(LocalOnAProxy, GradientsAreThoseOfTheResponses) {
+  const Subject s = subjectOf(withProxy(2000), testing::bumpySphere(4, 0.1, 5));
+  ASSERT_LT(supportFaces(s), s.surface->faceCount() / 2);
+  s.evaluator->rebuild(smoothKernels(*s.surface, 40, 3));
+  expectGradients(s, [&](const KernelSet& kernels) { s.evaluator->refresh(kernels, {}); });
+}
+
+TEST(LocalOnAProxy, AnswersDoNotDependOnBlocksOrThreads) {
+  std::vector<Answers> found;
+  for (const int threads : {1, 2, 3, 8}) {
+    setThreadCount(threads);
+    const Subject s = subjectOf(withProxy(2000), testing::bumpySphere(4, 0.1, 5));
+    const KernelSet kernels = smoothKernels(*s.surface, 400, 3);
+    const auto queries = sampleSurface(*s.surface, 130, 8);
+    s.evaluator->rebuild(kernels);
+    s.evaluator->refresh(nudged(*s.surface, kernels, 0.01, 4), {});
+    found.push_back(answersOf(*s.evaluator, queries, 400, threads == 3 ? 7 : 64));
+    EXPECT_TRUE(found.back() == found.front()) << threads << " threads";
+  }
+  setThreadCount(0);
+}
+
+// The proxy is an approximation of the surface, and so are the answers.
+TEST(LocalOnAProxy, AnswersAreCloseToThoseOfTheSurface) {
+  const testing::Soup soup = testing::bumpySphere(5, 0.1, 5);
+  const Subject plain = subjectOf(withProxy(0), soup), proxied = subjectOf(withProxy(4000), soup);
+  ASSERT_EQ(supportFaces(plain), plain.surface->faceCount());
+  ASSERT_LT(supportFaces(proxied), plain.surface->faceCount() / 2);
+  const KernelSet kernels = smoothKernels(*plain.surface, 40, 3);
+  const auto queries = sampleSurface(*plain.surface, 2000, 8);
+  plain.evaluator->rebuild(kernels);
+  proxied.evaluator->rebuild(kernels);
+  const auto x = responses(*plain.evaluator, queries, 40), y = responses(*proxied.evaluator, queries, 40);
+  double error = 0, far = 0;
+  std::size_t strong = 0;
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    for (std::size_t k = 0; k < 40; ++k) {
+      if (x[q][k] < 0.1f) continue;
+      const double difference = std::abs(static_cast<double>(x[q][k]) - static_cast<double>(y[q][k]));
+      error += difference;
+      far += difference > 0.1 ? 1 : 0;
+      ++strong;
+    }
+  }
+  ASSERT_GT(strong, 100u);
+  // Distances of up to 0.2 that are off by the proxy's error, some 0.002, times a slope of up to 8.
+  EXPECT_LT(error / static_cast<double>(strong), 0.02);
+  EXPECT_LT(far / static_cast<double>(strong), 0.01);
+}
+
 Soup merged(Soup a, const Soup& b, const Vec3& at) {
   const auto first = static_cast<std::uint32_t>(a.positions.size());
   for (const Vec3& p : b.positions)
@@ -490,11 +551,7 @@ Soup merged(Soup a, const Soup& b, const Vec3& at) {
   return a;
 }
 
-TEST_P(Conformance, KernelsDoNotReachOtherComponents) {
-  // Close to each other in space, and small against the whole.
-  Soup soup = merged(testing::icosphere(1), testing::icosphere(1), {2.01, 0, 0});
-  soup = merged(soup, testing::flatGrid(2, 2), {-1, -1, 1.01});
-  const Subject s = subjectOf(options(), soup);
+void expectSeparateComponents(const Subject& s) {
   const auto& components = s.surface->components();
   ASSERT_EQ(*std::max_element(components.begin(), components.end()), 2u);
   KernelSet kernels = smoothKernels(*s.surface, 90, 3);
@@ -514,6 +571,21 @@ TEST_P(Conformance, KernelsDoNotReachOtherComponents) {
     }
   }
   EXPECT_GT(same, 100u);
+}
+
+TEST_P(Conformance, KernelsDoNotReachOtherComponents) {
+  // Close to each other in space, and small against the whole.
+  Soup soup = merged(testing::icosphere(1), testing::icosphere(1), {2.01, 0, 0});
+  soup = merged(soup, testing::flatGrid(2, 2), {-1, -1, 1.01});
+  expectSeparateComponents(subjectOf(options(), soup));
+}
+
+TEST(LocalOnAProxy, KernelsDoNotReachOtherComponents) {
+  Soup soup = merged(testing::icosphere(3), testing::icosphere(3), {2.01, 0, 0});
+  soup = merged(soup, testing::flatGrid(20, 20), {-1, -1, 1.01});
+  const Subject s = subjectOf(withProxy(1000), soup);
+  ASSERT_LT(supportFaces(s), s.surface->faceCount() / 2);
+  expectSeparateComponents(s);
 }
 
 TEST_P(Conformance, SmallAndDirtyMeshesWorkOrSayWhyNot) {

@@ -96,9 +96,10 @@ struct ClosestPointQuery::State {
 
   struct Search {
     Vec3 x;
-    double best = std::numeric_limits<double>::infinity();  // squared distance
+    double best = std::numeric_limits<double>::infinity();  // squared distance, with handicap
     SurfacePoint point;
     const State* state;
+    const std::function<double(std::uint32_t)>* handicap = nullptr;
   };
 
   static bool visit(RTCPointQueryFunctionArguments* args) {
@@ -109,7 +110,12 @@ struct ClosestPointQuery::State {
     const Vec3 &a = surface.positions()[corner[0]], &b = surface.positions()[corner[1]],
                &c = surface.positions()[corner[2]];
     const Vec3 weights = closestBarycentric(search->x, a, b, c);
-    const double d = (weights[0] * a + weights[1] * b + weights[2] * c - search->x).squaredNorm();
+    double d = (weights[0] * a + weights[1] * b + weights[2] * c - search->x).squaredNorm();
+    if (search->handicap != nullptr) {
+      const double factor = (*search->handicap)(face);
+      if (std::isinf(factor)) return false;
+      d *= factor * factor;
+    }
     if (d > search->best || (d == search->best && face > search->point.face)) return false;
     const bool closer = d < search->best;
     search->best = d;
@@ -117,6 +123,16 @@ struct ClosestPointQuery::State {
     if (!closer) return false;
     args->query->radius = static_cast<float>(std::sqrt(d)) * kRadiusSlack + kRadiusFloor;
     return true;
+  }
+
+  ClosestPoint search(Search search) const {
+    const Vec3& x = search.x;
+    RTCPointQueryContext context;
+    rtcInitPointQueryContext(&context);
+    RTCPointQuery query{static_cast<float>(x.x()), static_cast<float>(x.y()), static_cast<float>(x.z()), 0,
+                        std::numeric_limits<float>::infinity()};
+    rtcPointQuery(scene, &query, &context, nullptr, &search);
+    return {search.point, std::sqrt(search.best)};
   }
 };
 
@@ -126,15 +142,15 @@ ClosestPointQuery::ClosestPointQuery(ClosestPointQuery&&) noexcept = default;
 ClosestPointQuery& ClosestPointQuery::operator=(ClosestPointQuery&&) noexcept = default;
 
 ClosestPoint ClosestPointQuery::operator()(const Vec3& x) const {
-  State::Search search;
-  search.x = x;
-  search.state = state_.get();
-  RTCPointQueryContext context;
-  rtcInitPointQueryContext(&context);
-  RTCPointQuery query{static_cast<float>(x.x()), static_cast<float>(x.y()), static_cast<float>(x.z()), 0,
-                      std::numeric_limits<float>::infinity()};
-  rtcPointQuery(state_->scene, &query, &context, nullptr, &search);
-  return {search.point, std::sqrt(search.best)};
+  return state_->search({x, std::numeric_limits<double>::infinity(), {}, state_.get()});
+}
+
+ClosestPoint ClosestPointQuery::find(const Vec3& x,
+                                     const std::function<double(std::uint32_t)>& handicap) const {
+  ClosestPoint found =
+      state_->search({x, std::numeric_limits<double>::infinity(), {}, state_.get(), &handicap});
+  found.distance /= handicap(found.point.face);
+  return found;
 }
 
 void ClosestPointQuery::find(std::span<const Vec3> x, std::span<ClosestPoint> out) const {

@@ -2,6 +2,8 @@
 
 // The surface point nearest to a place in space.
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -27,6 +29,10 @@ class ClosestPointQuery {
 
   /// `x` in surface coordinates, finite.
   ClosestPoint operator()(const Vec3& x) const;
+
+  /// The face that is nearest after its distance was multiplied by what `handicap` says: at least 1, or
+  /// infinite for a face that is out of the question. One face must be possible.
+  ClosestPoint find(const Vec3& x, const std::function<double(std::uint32_t)>& handicap) const;
 
   /// Many queries, in parallel; `out` is [x.size()].
   void find(std::span<const Vec3> x, std::span<ClosestPoint> out) const;

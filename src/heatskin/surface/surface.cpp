@@ -143,7 +143,11 @@ class SurfaceBuilder {
       centroid += twice / 3 * (a + b + c);
     }
     centroid /= area;
-    const double scale = 2 / (high - low).maxCoeff();
+    double scale = 2 / (high - low).maxCoeff();
+    if (!options_.normalise) {
+      scale = 1 / moderate_scale_;
+      centroid = -moderate_scale_ * moderate_center_;
+    }
     for (Vec3& x : surface_.positions_)
       x = scale * (x - centroid);
     Similarity& total = surface_.surface_from_asset_;

@@ -101,6 +101,7 @@ struct SurfaceReport {
 struct SurfaceOptions {
   bool principal_axes = true;  ///< false: first axes are edge directions (cheaper; for viewing and tests)
   int curvature_rings = 5;     ///< neighbourhood of the quadric fit
+  bool normalise = true;       ///< false: coordinates stay as given (up to rounding)
 };
 
 /// See the head of the file. Immutable after it was built; cheap to move, large to copy.

@@ -22,6 +22,7 @@ ProductExtension unusual() {
   e.options.local.euclidean = true;
   e.options.local.sight = local::Sight::kCarried;
   e.options.local.edge_tolerance = 0.05;
+  e.options.local.proxy_faces = 5000;
   e.mean_color = {0.1f, 0.2f, 1.0f};
   e.kernels = 7;
   e.buffer_view = 3;
@@ -145,7 +146,7 @@ void expectEveryPropertyRequiredAndTyped(std::string_view method, std::size_t pr
 }
 
 TEST(ProductExtension, EveryPropertyIsRequiredAndTyped) {
-  expectEveryPropertyRequiredAndTyped("local", 26);
+  expectEveryPropertyRequiredAndTyped("local", 27);
   expectEveryPropertyRequiredAndTyped("thermal", 24);
   expectEveryPropertyRequiredAndTyped("spectral", 20);
 }

@@ -89,6 +89,7 @@ constexpr Option choice(std::string_view key, Field, std::string_view help) {
 }
 
 // In the order of the enums.
+constexpr std::string_view kClampedColors[] = {"left", "led_back", "by_method"};
 constexpr std::string_view kDecays[] = {"halving", "cosine"};
 constexpr std::string_view kSamplings[] = {"paper", "stratified"};
 constexpr std::string_view kDensities[] = {"paper", "budget"};
@@ -111,7 +112,7 @@ constexpr Option kOptions[] = {
     option("seed", HEATSKIN_FIELD(train.seed), 0, 0x1p63, "seed of everything random"),
     option("transport_angle", HEATSKIN_FIELD(train.transport_angle), "carry angles along a walk instead of keeping them relative to the frame of the new face"),
     option("wrap_angle", HEATSKIN_FIELD(train.wrap_angle), "angles modulo pi instead of clamping"),
-    option("through_clamp", HEATSKIN_FIELD(train.through_clamp), "gradients lead colours that were clamped back into range instead of leaving them"),
+    choice<kClampedColors>("clamped_colors", HEATSKIN_FIELD(train.clamped_colors), "spots whose colour was clamped are left as they are (the clamp's derivative) or led back; by_method: led back unless the method is local"),
 
     option("local.diffusion_time", HEATSKIN_FIELD(evaluator.local.diffusion_time), 1e-6, 1e3, "t of the heat kernel"),
     option("local.window_sigma", HEATSKIN_FIELD(evaluator.local.window_sigma), 0, kMaxLength, "sigma of the geodesic window; 0: no window (V0)"),
@@ -124,6 +125,7 @@ constexpr Option kOptions[] = {
     option("local.euclidean", HEATSKIN_FIELD(evaluator.local.euclidean), "chord distance and projected frame instead of developed ones"),
     choice<kSights>("local.sight", HEATSKIN_FIELD(evaluator.local.sight), "what an unfolding must see: the last edge as in the paper, or what all edges before leave visible"),
     option("local.edge_tolerance", HEATSKIN_FIELD(evaluator.local.edge_tolerance), 0, 1, "of the edge window, in edge lengths"),
+    option("local.proxy_faces", HEATSKIN_FIELD(evaluator.local.proxy_faces), 0, 1e9, "supports of surfaces with more than twice as many faces live on a simplified copy with so many; 0: never"),
 
     option("thermal.diffusion_time", HEATSKIN_FIELD(evaluator.thermal.diffusion_time), 1e-6, 1e3, "t of the heat kernel"),
     option("thermal.window_sigma", HEATSKIN_FIELD(evaluator.thermal.window_sigma), 1e-6, 1e3, "sigma of the window over routing distance"),
@@ -526,6 +528,15 @@ Result<void> setOption(FitConfig& config, std::string_view assignment) {
   }
   o->set(config, *value);
   return {};
+}
+
+TrainOptions trainOptions(const FitConfig& config) {
+  TrainOptions options = config.train;
+  if (options.clamped_colors == ClampedColors::kByMethod) {
+    options.clamped_colors =
+        config.evaluator.method == "local" ? ClampedColors::kLeft : ClampedColors::kLedBack;
+  }
+  return options;
 }
 
 Result<void> checkConfig(const FitConfig& config) {

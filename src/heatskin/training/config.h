@@ -21,6 +21,9 @@ struct FitConfig {
   TrainOptions train;
 };
 
+/// `config.train` with what depends on the method settled, for a Trainer: that one does not know the method.
+TrainOptions trainOptions(const FitConfig& config);
+
 /// Names of the built-in presets: `default` first.
 std::vector<std::string> presetNames();
 

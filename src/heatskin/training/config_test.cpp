@@ -105,6 +105,20 @@ FitConfig everythingChanged() {
   return config;
 }
 
+TEST(Config, WhatDependsOnTheMethodIsSettledForTheTrainer) {
+  FitConfig config;
+  ASSERT_EQ(config.train.clamped_colors, ClampedColors::kByMethod);
+  for (const std::string_view method : kMethods) {
+    config.evaluator.method = method;
+    EXPECT_EQ(trainOptions(config).clamped_colors,
+              method == "local" ? ClampedColors::kLeft : ClampedColors::kLedBack);
+  }
+  for (const ClampedColors said : {ClampedColors::kLeft, ClampedColors::kLedBack}) {
+    config.train.clamped_colors = said;
+    EXPECT_EQ(trainOptions(config).clamped_colors, said);
+  }
+}
+
 TEST(Config, TextAndBackIsExact) {
   FitConfig config = everythingChanged();
   config.preset = "a \"quoted\" \\ name";

@@ -102,7 +102,7 @@ Result<FitResult> fit(const Surface& surface, const Appearance& appearance, cons
   if (!evaluator) return evaluator.error();
   result.preprocess_seconds = watch.lap();
   progress.begin("preparing", 0);
-  Trainer trainer(surface, appearance, **evaluator, config.train);
+  Trainer trainer(surface, appearance, **evaluator, trainOptions(config));
   result.init_seconds = result.preprocess_seconds + watch.lap();
   progress.end();
   if (resuming) {

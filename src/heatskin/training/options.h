@@ -14,6 +14,13 @@ enum class Decay {
   kCosine,   ///< half a cosine from 1 to `final_rate`
 };
 
+/// What becomes of a spot whose colour left [0, 1] and was clamped (METHOD does not say).
+enum class ClampedColors {
+  kLeft,      ///< the clamp's own derivative, zero: the spot stays as it is
+  kLedBack,   ///< the error of the clamped colour, which leads back into the range
+  kByMethod,  ///< whichever measured better: led back with `thermal` and `spectral`, left with `local`
+};
+
 /// METHOD section 4.
 struct LearningRates {
   double mean_color = 0.0009605697909535365;
@@ -93,9 +100,7 @@ struct TrainOptions {
   bool transport_angle =
       false;  ///< carry theta along the walk instead of keeping it relative to the new face's frame
   bool wrap_angle = false;  ///< theta modulo pi instead of clamping
-  /// Where a colour left [0, 1] and was clamped: use the clamped colour's error, which leads back, instead of
-  /// the clamp's derivative, zero, with which such a spot stays as it is.
-  bool through_clamp = false;
+  ClampedColors clamped_colors = ClampedColors::kByMethod;
 };
 
 }  // namespace heatskin

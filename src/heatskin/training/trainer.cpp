@@ -209,7 +209,7 @@ void Trainer::evaluateParts() {
         const Vec3f error = color - pool_.colors()[index];
         const float weight = corrected ? scale * pool_.lossWeight(index) : scale;
         part.d_colors[i] = weight * error;
-        if (!options_.through_clamp) {
+        if (options_.clamped_colors != ClampedColors::kLedBack) {
           const Vec3f raw =
               filter_.meanColor() + part.composite.sums[i] / std::max(part.composite.weights[i], 1.0f);
           for (Eigen::Index c = 0; c < 3; ++c) {

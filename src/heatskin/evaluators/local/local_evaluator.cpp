@@ -38,7 +38,11 @@ double supportRadius(double sharpness, double threshold, const LocalOptions& opt
 }
 
 LocalEvaluator::LocalEvaluator(const Surface& surface, const LocalOptions& options)
-    : surface_(&surface), options_(options), builder_(surface, options) {}
+    : surface_(&surface),
+      options_(options),
+      // The Euclidean variant, for comparison only, takes frames in space: nothing a proxy could give it.
+      proxy_(options.euclidean ? nullptr : SupportProxy::build(surface, options.proxy_faces)),
+      builder_(supportSurface(), options) {}
 
 PairTables LocalEvaluator::tables() const {
   PairTables t;
@@ -55,9 +59,50 @@ PairTables LocalEvaluator::tables() const {
 }
 
 QueryRow LocalEvaluator::queryRow(const SurfacePoint& p) const {
+  const Vec3 space = surface_->position(p);
+  const Vec3f s = space.cast<float>();
+  if (proxy_ != nullptr) {
+    const std::uint32_t face = proxy_->faceOf(p.face);
+    const Vec2f x = proxy_->surface().frames()[face].toFace(space).cast<float>();
+    return {face, x.x(), x.y(), s.x(), s.y(), s.z()};
+  }
   const Vec2f x = surface_->faceCoordinates(p).cast<float>();
-  const Vec3f space = surface_->position(p).cast<float>();
-  return {p.face, x.x(), x.y(), space.x(), space.y(), space.z()};
+  return {p.face, x.x(), x.y(), s.x(), s.y(), s.z()};
+}
+
+/// A kernel's row as its proxy face at the last rebuild sees it: centre and axis projected into that face's
+/// plane. Until the next rebuild a kernel moves by little, over faces almost parallel to it.
+void LocalEvaluator::projectKernel(const SurfacePoint& p, double angle, std::size_t kernel) {
+  const FaceFrame& face = surface_->frames()[p.face];
+  const FaceFrame& reference = proxy_->surface().frames()[sources_[kernel].face];
+  const Vec2 along_x = reference.directionToFace(face.x_axis),
+             along_y = reference.directionToFace(face.y_axis);
+  Eigen::Matrix2d projection;
+  projection << along_x.x(), along_y.x(), along_x.y(), along_y.y();
+  // A face at right angles to its proxy has no shadow there; it counts as parallel.
+  constexpr double kLeast = 1e-3;
+  if (!(std::abs(projection.determinant()) > kLeast)) projection.setIdentity();
+  const Vec2 axis = projection * Vec2(std::cos(angle), std::sin(angle));
+  const double turn = projection.determinant() / axis.squaredNorm();
+  projections_[kernel] = {projection.cast<float>(), static_cast<float>(turn)};
+
+  const Vec3 space = surface_->position(p);
+  const Vec2 center = reference.toFace(space);
+  const Vec2 unit = axis.normalized();
+  KernelRow& row = rows_[kernel];
+  row.center_x = static_cast<float>(center.x());
+  row.center_y = static_cast<float>(center.y());
+  row.axis_x = static_cast<float>(unit.x());
+  row.axis_y = static_cast<float>(unit.y());
+  row.space_x = static_cast<float>(space.x());
+  row.space_y = static_cast<float>(space.y());
+  row.space_z = static_cast<float>(space.z());
+  // finish() multiplies by the transpose of the projection: what it makes of these are the face's axes.
+  const Eigen::Matrix2d back = projection.inverse();
+  for (Eigen::Index c = 0; c < 3; ++c) {
+    row.basis_x[c] = static_cast<float>(back(0, 0) * face.x_axis[c] + back(1, 0) * face.y_axis[c]);
+    row.basis_y[c] = static_cast<float>(back(0, 1) * face.x_axis[c] + back(1, 1) * face.y_axis[c]);
+  }
 }
 
 void LocalEvaluator::fillRows(const KernelSet& kernels) {
@@ -65,6 +110,12 @@ void LocalEvaluator::fillRows(const KernelSet& kernels) {
   parallelFor(kernels.size(), kBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const SurfacePoint& p = kernels.positions[i];
+      rows_[i].anisotropy = options_.isotropic ? 0.0f : kernels.anisotropies[i];
+      rows_[i].basis_x[3] = rows_[i].basis_y[3] = 0;
+      if (proxy_ != nullptr) {
+        projectKernel(p, kernels.angles[i], i);
+        continue;
+      }
       const Rigid2& reference = reference_from_face_[i];
       const FaceFrame& frame = surface_->frames()[p.face];
       const Vec2 center = reference(surface_->faceCoordinates(p));
@@ -76,7 +127,6 @@ void LocalEvaluator::fillRows(const KernelSet& kernels) {
       row.center_y = static_cast<float>(center.y());
       row.axis_x = static_cast<float>(axis.x());
       row.axis_y = static_cast<float>(axis.y());
-      row.anisotropy = options_.isotropic ? 0.0f : kernels.anisotropies[i];
       row.space_x = static_cast<float>(space.x());
       row.space_y = static_cast<float>(space.y());
       row.space_z = static_cast<float>(space.z());
@@ -87,33 +137,37 @@ void LocalEvaluator::fillRows(const KernelSet& kernels) {
         row.basis_x[c] = static_cast<float>(basis_x[c]);
         row.basis_y[c] = static_cast<float>(basis_y[c]);
       }
-      row.basis_x[3] = row.basis_y[3] = 0;
     }
   });
 }
 
 void LocalEvaluator::rebuild(const KernelSet& kernels) {
-  reference_from_face_.assign(kernels.size(), Rigid2());
+  reference_from_face_.assign(proxy_ == nullptr ? kernels.size() : 0, Rigid2());
+  projections_.resize(proxy_ != nullptr ? kernels.size() : 0);
   sources_.resize(kernels.size());
   rebuilt_centers_.resize(kernels.size());
   parallelFor(kernels.size(), kBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const Vec2 center = surface_->faceCoordinates(kernels.positions[i]);
-      rebuilt_centers_[i] = center;
+      SurfacePoint place = kernels.positions[i];
+      if (proxy_ != nullptr) place = proxy_->place(place.face, surface_->position(place));
+      const Vec2 center = supportSurface().faceCoordinates(place);
       sources_[i] = {
-          kernels.positions[i].face, center.cast<float>(),
+          place.face, center.cast<float>(),
           static_cast<float>(supportRadius(kernels.sharpnesses[i], kernels.thresholds[i], options_))};
     }
   });
   builder_.build(sources_, supports_);
   fillRows(kernels);
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    rebuilt_centers_[i] = {rows_[i].center_x, rows_[i].center_y};
   if (options_.rule == CandidateRule::kPerFace) keepNearestToCentroid();
   buildGrids();
 }
 
 void LocalEvaluator::refresh(const KernelSet& kernels, std::span<const Rigid2> motions) {
-  for (std::size_t i = 0; i < motions.size(); ++i) {
-    reference_from_face_[i] = reference_from_face_[i] * motions[i].inverse();
+  if (proxy_ == nullptr) {
+    for (std::size_t i = 0; i < motions.size(); ++i)
+      reference_from_face_[i] = reference_from_face_[i] * motions[i].inverse();
   }
   fillRows(kernels);
   if (grids_.grids.empty()) return;
@@ -170,7 +224,7 @@ void LocalEvaluator::buildGrids() {
     if (supports_.begin[f + 1] - supports_.begin[f] > threshold) large.push_back(f);
   }
   if (large.empty()) return;
-  grids_.grid_of_face.assign(surface_->faceCount(), kNone);
+  grids_.grid_of_face.assign(supportSurface().faceCount(), kNone);
   grids_.grids.resize(large.size());
   constexpr double kRounding = 1e-6;
   grids_.drift = static_cast<float>(kRounding);
@@ -182,7 +236,7 @@ void LocalEvaluator::buildGrids() {
     for (std::size_t g = first; g < last; ++g) {
       const std::uint32_t begin = s.begin[large[g]], end = s.begin[large[g] + 1];
       // Only the part over the face matters for queries; centres far outside fall into border cells.
-      const auto& corners = surface_->corners()[large[g]];
+      const auto& corners = supportSurface().corners()[large[g]];
       Vec2 low = corners[0], high = corners[0];
       for (const Vec2& c : corners) {
         low = low.cwiseMin(c);
@@ -266,7 +320,14 @@ void LocalEvaluator::respondVjp(std::span<const SurfacePoint> queries, const Res
 
 void LocalEvaluator::finish(std::uint32_t kernel, float* row) const {
   const Vec2 g(row[GradientRow::kPositionX], row[GradientRow::kPositionY]);
-  const Vec2 in_face = reference_from_face_[kernel].rotateBack(g);
+  Vec2 in_face;
+  if (proxy_ != nullptr) {
+    const Projection& projection = projections_[kernel];
+    in_face = projection.reference_from_face.cast<double>().transpose() * g;
+    row[GradientRow::kAngle] *= projection.turn;
+  } else {
+    in_face = reference_from_face_[kernel].rotateBack(g);
+  }
   row[GradientRow::kPositionX] = static_cast<float>(in_face.x());
   row[GradientRow::kPositionY] = static_cast<float>(in_face.y());
 }

@@ -4,12 +4,14 @@
 // window (paper, route I).
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "heatskin/evaluators/evaluator.h"
 #include "heatskin/evaluators/local/options.h"
 #include "heatskin/evaluators/local/pair_response.h"
+#include "heatskin/evaluators/local/support_proxy.h"
 #include "heatskin/evaluators/local/supports.h"
 
 namespace heatskin::local {
@@ -32,23 +34,35 @@ class LocalEvaluator final : public Evaluator {
   const LocalOptions& options() const { return options_; }
   const SupportTable& supports() const { return supports_; }
 
+  /// The surface that supports live on: the one given, or a proxy of it.
+  const Surface& supportSurface() const { return proxy_ != nullptr ? proxy_->surface() : *surface_; }
+
   /// What the inner loops read; for tests and benchmarks.
   PairTables tables() const;
   QueryRow queryRow(const SurfacePoint& p) const;
 
  private:
+  /// How steps and turns in a kernel's face appear in the coordinates of its proxy face.
+  struct Projection {
+    Eigen::Matrix2f reference_from_face;
+    float turn;  ///< derivative of the angle there by the angle here
+  };
+
   void fillRows(const KernelSet& kernels);
+  void projectKernel(const SurfacePoint& p, double angle, std::size_t kernel);
   void keepNearestToCentroid();
   void buildGrids();
 
   const Surface* surface_;
   LocalOptions options_;
+  std::unique_ptr<const SupportProxy> proxy_;  // or null
   SupportBuilder builder_;
   SupportTable supports_;
   FaceGrids grids_;
   std::vector<SupportSource> sources_;
   std::vector<Rigid2>
       reference_from_face_;  // [N] coordinates of the face at the last rebuild from those of the present face
+  std::vector<Projection> projections_;  // [N] with a proxy, instead of the above
   std::vector<Vec2> rebuilt_centers_;  // [N] reference coordinates at the last rebuild, for the grids' drift
   std::vector<KernelRow> rows_;        // [N]
 };

@@ -30,6 +30,8 @@ struct LocalOptions {
   bool euclidean = false;  ///< chord distance and a frame projected in space, on unfolded supports
   Sight sight = Sight::kLastEdge;
   double edge_tolerance = 0.1;  ///< of the edge window, in edge lengths (METHOD section 8)
+  /// Surfaces with more than twice as many faces get a support proxy with about so many; 0: never one.
+  std::size_t proxy_faces = 20000;
 };
 
 }  // namespace heatskin::local

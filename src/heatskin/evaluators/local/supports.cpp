@@ -1,11 +1,13 @@
 #include "heatskin/evaluators/local/supports.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <new>
 
 #include "heatskin/base/parallel.h"
 
@@ -14,6 +16,10 @@ namespace {
 
 /// Sources per block: enough blocks for balance, few enough that the per-block face histograms stay small.
 constexpr std::size_t kBlocks = 16;
+
+/// Pairs take 40 bytes each while a table is made. Reaching everything from everywhere counts as running out
+/// of memory well before it does, and before numbers of pairs leave 32 bits.
+constexpr std::size_t kMostPairs = std::size_t{1} << 27;
 
 /// Twice the area between a centre and an edge, relative to the squared edge length, that is float rounding.
 constexpr double kBehindSlack = 1e-6;
@@ -247,6 +253,7 @@ void SupportBuilder::build(std::span<const SupportSource> sources, SupportTable&
   block_pairs_.resize(std::max(block_pairs_.size(), blocks));
   block_sizes_.resize(std::max(block_sizes_.size(), blocks));
   block_offsets_.assign(blocks * face_count_, 0);
+  std::atomic<std::size_t> all_pairs = 0;
   parallelBlocks(sources.size(), block_size, [&](std::size_t block, std::size_t begin, std::size_t end) {
     thread_local Scratch scratch;
     auto& pairs = block_pairs_[block];
@@ -256,7 +263,9 @@ void SupportBuilder::build(std::span<const SupportSource> sources, SupportTable&
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t before = pairs.size();
       propagateInto(sources[i], scratch, pairs);
-      sizes.push_back(static_cast<std::uint32_t>(pairs.size() - before));
+      const std::size_t added = pairs.size() - before;
+      sizes.push_back(static_cast<std::uint32_t>(added));
+      if (all_pairs.fetch_add(added, std::memory_order_relaxed) + added > kMostPairs) throw std::bad_alloc();
     }
     std::uint32_t* counts = block_offsets_.data() + block * face_count_;
     for (const Reached& pair : pairs)

@@ -49,7 +49,8 @@ class SupportBuilder {
   /// Fills `table` with every pair of a source and a face it reaches: the face's centroid is closer to the
   /// developed centre than radius + face radius, and the straight line there passes the edges it should
   /// (edge-window test). Each pair is finalised once, in the order of distance; with Sight::kCarried, in that
-  /// of the length of a path that stays in what is visible.
+  /// of the length of a path that stays in what is visible. Throws std::bad_alloc when there are more than
+  /// 2^27 pairs.
   void build(std::span<const SupportSource> sources, SupportTable& table);
 
   /// The same for a single source, in the order the faces were reached (for tests and the geometry table).
