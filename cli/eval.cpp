@@ -43,6 +43,11 @@ class Eval : public Verb {
         ->type_name("N")
         ->check(CLI::Range(1000, 20'000'000))
         ->capture_default_str();
+    app.add_option("--as", method_,
+                   "Evaluate the kernels with this method instead of the one they were fitted with: what "
+                   "they lose when frozen")
+        ->type_name("METHOD")
+        ->check(CLI::IsMember(std::vector<std::string>(std::begin(kMethods), std::end(kMethods))));
     app.add_flag("--flip", options_.flip, "Also FLIP of views and atlas (some seconds)");
     app.add_option("--lpips-weights", lpips_weights_,
                    "Also LPIPS of views and atlas with the weights in FILE (.safetensors or .npz)")
@@ -74,7 +79,11 @@ class Eval : public Verb {
     options_.filter = filter_ == "nearest" ? Filter::kNearest : Filter::kBilinear;
     options_.seed = session.common.seed;
 
-    const auto fitted = loadFitted(session, file_);
+    std::string_view method;  // as kMethods spells it, which stays
+    for (const std::string_view known : kMethods) {
+      if (known == method_) method = known;
+    }
+    const auto fitted = loadFitted(session, file_, method);
     if (!fitted) return fitted.error();
     warnAbout(session, file_, (*fitted)->product.notices);
     SurfaceOptions plain;
@@ -104,7 +113,8 @@ class Eval : public Verb {
       json[key] = nullptr;  // known to fit only
     json["peak_rss_mb"] = jsonNumber(static_cast<double>(bench::peakResidentBytes()) * 1e-6);
     json["model_bytes"] = product.model_bytes;
-    json["method"] = product.options.method;
+    json["method"] = fitted.texture.options().method;
+    json["fitted_method"] = product.options.method;
     json["preset"] = product.info.preset;
     json["seed"] = product.info.seed;
     json["steps"] = product.info.steps;
@@ -119,6 +129,8 @@ class Eval : public Verb {
     rows.emplace_back("fit", fmt::format("method {}{}{}, {} steps, seed {}", product.options.method,
                                          product.info.preset.empty() ? "" : ", preset ", product.info.preset,
                                          product.info.steps, product.info.seed));
+    if (fitted.texture.options().method != product.options.method)
+      rows.emplace_back("evaluated as", std::string(fitted.texture.options().method));
     console.heading(oneLine(displayPath(std::filesystem::path(file_).filename())));
     std::vector<std::vector<std::string>> lines;
     for (const auto& [label, value] : rows)
@@ -164,7 +176,7 @@ class Eval : public Verb {
   }
 
   const CLI::App* app_ = nullptr;
-  std::string file_, reference_, report_, lpips_weights_;
+  std::string file_, reference_, report_, lpips_weights_, method_;
   std::string filter_ = "nearest";
   float error_full_ = kErrorFull;
   EvaluationOptions options_;

@@ -11,14 +11,18 @@
 namespace heatskin::cli {
 namespace {
 
-Result<std::unique_ptr<FittedSubject>> decode(Console& console, Asset asset) {
+Result<std::unique_ptr<FittedSubject>> decode(Console& console, Asset asset, std::string_view method = {}) {
   console.begin("unpacking the kernels", 0);
   auto product = decodeProduct(std::move(asset));
   if (!product) return product.error();
   console.end();
   auto cache = PreprocessingCache::fromEnvironment();
-  auto texture =
-      KernelTexture::create(product->surface, product->kernels, product->options, {&console, &cache});
+  EvaluatorOptions options = product->options;
+  if (!method.empty() && method != options.method) {
+    options = EvaluatorOptions();
+    options.method = method;
+  }
+  auto texture = KernelTexture::create(product->surface, product->kernels, options, {&console, &cache});
   for (const Notice& notice : cache.notices())
     console.warning(notice.message);
   if (!texture) return texture.error();
@@ -47,10 +51,11 @@ bool storedUvs(const Asset& asset, const Surface& surface, std::uint32_t face, s
 
 }  // namespace
 
-Result<std::unique_ptr<FittedSubject>> loadFitted(Session& session, const std::filesystem::path& path) {
+Result<std::unique_ptr<FittedSubject>> loadFitted(Session& session, const std::filesystem::path& path,
+                                                  std::string_view method) {
   auto asset = read(session.console, path);
   if (!asset) return asset.error();
-  return decode(session.console, std::move(*asset));
+  return decode(session.console, std::move(*asset), method);
 }
 
 ColorSource TexturedSubject::colors(Filter filter) const {

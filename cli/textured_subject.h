@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heatskin/base/result.h"
@@ -25,8 +26,10 @@ struct FittedSubject {
   KernelTexture texture;
 };
 
-/// Reads a product, with progress. Warnings are the caller's to show.
-Result<std::unique_ptr<FittedSubject>> loadFitted(Session& session, const std::filesystem::path& path);
+/// Reads a product, with progress. Warnings are the caller's to show. With a `method` (one of kMethods) its
+/// kernels are evaluated with that one's standard options, whatever they were fitted with.
+Result<std::unique_ptr<FittedSubject>> loadFitted(Session& session, const std::filesystem::path& path,
+                                                  std::string_view method = {});
 
 /// Either of both.
 struct TexturedSubject {

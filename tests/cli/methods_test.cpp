@@ -109,6 +109,17 @@ TEST_P(MethodCli, FitsAndTheProductWorksEverywhere) {
   EXPECT_EQ(figures["method"], GetParam());
   EXPECT_GT(figures["surface_psnr"].get<double>(), 10);
 
+  // Frozen, and read as another method reads it.
+  const auto swapped = runHeatskin({"eval", folder_ / "out.glb", "--reference", asset(), "--samples", "5000",
+                                    "--as", "local", "--json", "-"},
+                                   options);
+  ASSERT_EQ(swapped.exit_code, 0) << swapped.err;
+  const json other = json::parse(swapped.out);
+  EXPECT_EQ(other["method"], "local");
+  EXPECT_EQ(other["fitted_method"], GetParam());
+  EXPECT_NE(other["surface_psnr"], figures["surface_psnr"]);
+  EXPECT_EQ(figures["fitted_method"], GetParam());
+
   const std::string points = folder_.write("points.csv", "0,0.2,0.3,0.5\n7,1,0,0\n");
   const auto query = runHeatskin({"query", folder_ / "out.glb", "--points", points}, options);
   ASSERT_EQ(query.exit_code, 0) << query.err;
