@@ -251,6 +251,9 @@ Result<BenchReport> runThermalBench(const BenchOptions& options) {
 
   if (auto done = measureRanks(*surface, operators, plan, options, rows); !done) return done.error();
 
+  if (auto steps = measureFieldSteps(*asset, *surface, "thermal", options, rows); !steps)
+    return steps.error();
+
   Surface finer = std::move(*surface);
   for (int level = 0; level <= kRefinements; ++level) {
     if (level > 0) {
@@ -263,8 +266,6 @@ Result<BenchReport> runThermalBench(const BenchOptions& options) {
     for (const double time : {1e-4, routing_options.time, kTime})
       measureCrossover(fine_operators, fine_plan, time, options, rows);
   }
-  if (auto steps = measureFieldSteps(*asset, *surface, "thermal", options, rows); !steps)
-    return steps.error();
   return report;
 }
 
