@@ -102,10 +102,13 @@ class Fit : public Verb {
       return inputError(fmt::format("{}: is a fitted texture already; give the asset it was made from",
                                     displayPath(asset_)));
     }
-    const auto moved = useStoredGeometry(subject->asset);
-    if (!moved) return moved.error();
-    if (*moved) subject = makeSubject(session, std::move(subject->asset));
-    if (!subject) return subject.error();
+    // LocalHK does not notice the rounding, and spares itself a second surface.
+    if (job->config.evaluator.method != "local") {
+      const auto moved = useStoredGeometry(subject->asset);
+      if (!moved) return moved.error();
+      if (*moved) subject = makeSubject(session, std::move(subject->asset));
+      if (!subject) return subject.error();
+    }
     if (!subject->appearance.hasColor()) {
       session.console.warning(
           fmt::format("{}: has one colour everywhere; there is little to fit", displayPath(asset_)));

@@ -27,8 +27,8 @@ struct ProductInfo {
 };
 
 /// Moves an asset to the positions (float32) and transforms that a product made from it will hold; says
-/// whether anything changed. Kernels should be fitted on the surface that their readers will build: the
-/// operators of ThermalRF and, to the last bit, the eigenbases of HKTex follow the geometry.
+/// whether anything changed. The operators of ThermalRF and, to the last bit, the eigenbases of HKTex follow
+/// the geometry: kernels of these methods should be fitted on the surface that their readers will build.
 Result<bool> useStoredGeometry(Asset& asset);
 
 /// The GLB of `kernels` fitted to `asset`, whose surface is `surface`. Quantises.

@@ -21,6 +21,9 @@ class SupportProxy {
   /// than twice as many, cannot be simplified so far within kMostError, or would lose one of its components.
   static std::unique_ptr<SupportProxy> build(const Surface& surface, std::size_t faces);
 
+  SupportProxy(const SupportProxy&) = delete;  // the search refers to the proxy beside it
+  SupportProxy& operator=(const SupportProxy&) = delete;
+
   const Surface& surface() const { return proxy_; }
 
   /// The proxy face of a face of the surface: the one nearest to its centroid.
