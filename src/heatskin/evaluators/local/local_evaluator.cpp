@@ -70,39 +70,32 @@ QueryRow LocalEvaluator::queryRow(const SurfacePoint& p) const {
   return {p.face, x.x(), x.y(), s.x(), s.y(), s.z()};
 }
 
-/// A kernel's row as its proxy face at the last rebuild sees it: centre and axis projected into that face's
-/// plane. Until the next rebuild a kernel moves by little, over faces almost parallel to it.
-void LocalEvaluator::projectKernel(const SurfacePoint& p, double angle, std::size_t kernel) {
+/// From the face a kernel is in now: exact, along the way it walked since the rebuild.
+LocalEvaluator::Appearing LocalEvaluator::appearing(const SurfacePoint& p, double angle,
+                                                    const Rigid2& reference) const {
+  const FaceFrame& frame = surface_->frames()[p.face];
+  // A unit step along a reference axis is this step in the present face.
+  return {reference(surface_->faceCoordinates(p)), reference.rotate(Vec2(std::cos(angle), std::sin(angle))),
+          frame.directionFromFace(reference.rotateBack(Vec2::UnitX())),
+          frame.directionFromFace(reference.rotateBack(Vec2::UnitY()))};
+}
+
+/// As a kernel's proxy face at the last rebuild sees it: centre and axis projected into that face's plane.
+/// Until the next rebuild a kernel moves by little, over faces almost parallel to it.
+LocalEvaluator::Appearing LocalEvaluator::projected(const SurfacePoint& p, double angle,
+                                                    const FaceFrame& reference, Projection& out) const {
   const FaceFrame& face = surface_->frames()[p.face];
-  const FaceFrame& reference = proxy_->surface().frames()[sources_[kernel].face];
-  const Vec2 along_x = reference.directionToFace(face.x_axis),
-             along_y = reference.directionToFace(face.y_axis);
   Eigen::Matrix2d projection;
-  projection << along_x.x(), along_y.x(), along_x.y(), along_y.y();
+  projection << reference.directionToFace(face.x_axis), reference.directionToFace(face.y_axis);
   // A face at right angles to its proxy has no shadow there; it counts as parallel.
   constexpr double kLeast = 1e-3;
   if (!(std::abs(projection.determinant()) > kLeast)) projection.setIdentity();
   const Vec2 axis = projection * Vec2(std::cos(angle), std::sin(angle));
-  const double turn = projection.determinant() / axis.squaredNorm();
-  projections_[kernel] = {projection.cast<float>(), static_cast<float>(turn)};
-
-  const Vec3 space = surface_->position(p);
-  const Vec2 center = reference.toFace(space);
-  const Vec2 unit = axis.normalized();
-  KernelRow& row = rows_[kernel];
-  row.center_x = static_cast<float>(center.x());
-  row.center_y = static_cast<float>(center.y());
-  row.axis_x = static_cast<float>(unit.x());
-  row.axis_y = static_cast<float>(unit.y());
-  row.space_x = static_cast<float>(space.x());
-  row.space_y = static_cast<float>(space.y());
-  row.space_z = static_cast<float>(space.z());
+  out = {projection.cast<float>(), static_cast<float>(projection.determinant() / axis.squaredNorm())};
   // finish() multiplies by the transpose of the projection: what it makes of these are the face's axes.
   const Eigen::Matrix2d back = projection.inverse();
-  for (Eigen::Index c = 0; c < 3; ++c) {
-    row.basis_x[c] = static_cast<float>(back(0, 0) * face.x_axis[c] + back(1, 0) * face.y_axis[c]);
-    row.basis_y[c] = static_cast<float>(back(0, 1) * face.x_axis[c] + back(1, 1) * face.y_axis[c]);
-  }
+  return {reference.toFace(surface_->position(p)), axis.normalized(), face.directionFromFace(back.col(0)),
+          face.directionFromFace(back.col(1))};
 }
 
 void LocalEvaluator::fillRows(const KernelSet& kernels) {
@@ -110,33 +103,25 @@ void LocalEvaluator::fillRows(const KernelSet& kernels) {
   parallelFor(kernels.size(), kBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const SurfacePoint& p = kernels.positions[i];
-      rows_[i].anisotropy = options_.isotropic ? 0.0f : kernels.anisotropies[i];
-      rows_[i].basis_x[3] = rows_[i].basis_y[3] = 0;
-      if (proxy_ != nullptr) {
-        projectKernel(p, kernels.angles[i], i);
-        continue;
-      }
-      const Rigid2& reference = reference_from_face_[i];
-      const FaceFrame& frame = surface_->frames()[p.face];
-      const Vec2 center = reference(surface_->faceCoordinates(p));
       const double angle = kernels.angles[i];
-      const Vec2 axis = reference.rotate(Vec2(std::cos(angle), std::sin(angle)));
+      const Appearing k = proxy_ != nullptr ? projected(p, angle, supportSurface().frames()[sources_[i].face],
+                                                        projections_[i])
+                                            : appearing(p, angle, reference_from_face_[i]);
       const Vec3 space = surface_->position(p);
       KernelRow& row = rows_[i];
-      row.center_x = static_cast<float>(center.x());
-      row.center_y = static_cast<float>(center.y());
-      row.axis_x = static_cast<float>(axis.x());
-      row.axis_y = static_cast<float>(axis.y());
+      row.center_x = static_cast<float>(k.center.x());
+      row.center_y = static_cast<float>(k.center.y());
+      row.axis_x = static_cast<float>(k.axis.x());
+      row.axis_y = static_cast<float>(k.axis.y());
+      row.anisotropy = options_.isotropic ? 0.0f : kernels.anisotropies[i];
       row.space_x = static_cast<float>(space.x());
       row.space_y = static_cast<float>(space.y());
       row.space_z = static_cast<float>(space.z());
-      // A unit step along the reference x axis is this step in the present face.
-      const Vec3 basis_x = frame.directionFromFace(reference.rotateBack(Vec2::UnitX()));
-      const Vec3 basis_y = frame.directionFromFace(reference.rotateBack(Vec2::UnitY()));
       for (Eigen::Index c = 0; c < 3; ++c) {
-        row.basis_x[c] = static_cast<float>(basis_x[c]);
-        row.basis_y[c] = static_cast<float>(basis_y[c]);
+        row.basis_x[c] = static_cast<float>(k.basis_x[c]);
+        row.basis_y[c] = static_cast<float>(k.basis_y[c]);
       }
+      row.basis_x[3] = row.basis_y[3] = 0;
     }
   });
 }

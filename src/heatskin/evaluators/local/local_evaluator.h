@@ -48,8 +48,15 @@ class LocalEvaluator final : public Evaluator {
     float turn;  ///< derivative of the angle there by the angle here
   };
 
+  /// A kernel in reference coordinates, those of the face it had at the last rebuild.
+  struct Appearing {
+    Vec2 center, axis;
+    Vec3 basis_x, basis_y;  ///< steps in space that belong to unit steps there
+  };
+
+  Appearing appearing(const SurfacePoint& p, double angle, const Rigid2& reference) const;
+  Appearing projected(const SurfacePoint& p, double angle, const FaceFrame& reference, Projection& out) const;
   void fillRows(const KernelSet& kernels);
-  void projectKernel(const SurfacePoint& p, double angle, std::size_t kernel);
   void keepNearestToCentroid();
   void buildGrids();
 
