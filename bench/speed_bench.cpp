@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "heatskin/appearance/appearance.h"
+#include "heatskin/base/hilbert.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/demo/pumpkin.h"
@@ -240,15 +241,17 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
 
   // Supports of radius 0.15, queries, and the pair loops.
   std::vector<local::SupportSource> sources;
+  std::vector<Vec3> centers;
   for (const SurfacePoint& k : kernels.positions) {
     sources.push_back({k.face, subject.surface.faceCoordinates(k).cast<float>(), kRebuildRadius});
+    centers.push_back(subject.surface.position(k));
   }
   local::SupportBuilder builder(subject.surface, config.evaluator.local);
   local::SupportTable table;
   const std::size_t batch = std::min(kBatch, points.size());
   PairLoops loops(evaluator, kernels, std::span(points).first(batch));
   const std::vector<std::function<void()>> subjects = {
-      [&] { builder.build(sources, table); },
+      [&] { builder.build(sources, hilbertOrder(centers), table); },
       [&] { evaluateColors(evaluator, filter, points, colors, {}); },
       [&] { loops.vectorised(); },
       [&] { loops.plain(); },
@@ -256,7 +259,7 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
       [&] { runExponentials(kExpRounds); },
       [&] {
         setThreadCount(1);
-        builder.build(sources, table);
+        builder.build(sources, hilbertOrder(centers), table);
         setThreadCount(all);
       },
       [&] {

@@ -75,7 +75,7 @@ void compositeT(ResponseBlock& responses, const FilterTable& filter, CompositeBl
       packInto(du, pair, hn::RebindMask(du, mask), pairs + staying);
       staying += stored;
     }
-    staying = keepWanted<Wanted::kLargest>(f, kernels, pairs, x, staying, kept);
+    staying = keepWanted<Wanted::kLargest>(staying, kept, f, kernels, pairs, x);
     responses.counts[q] = static_cast<std::uint32_t>(staying);
     auto red = zero, green = zero, blue = zero, weight = zero;
     for (std::size_t i = 0; i < staying; i += lanes) {

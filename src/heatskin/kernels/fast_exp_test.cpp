@@ -46,7 +46,7 @@ void expectSelectionOfSort(std::uint64_t seed, std::uint64_t values) {
   });
   order.resize(std::min(count, wanted));
   std::sort(order.begin(), order.end());
-  const std::size_t kept = keepWanted<kWanted>(value.data(), a.data(), b.data(), extra.data(), count, wanted);
+  const std::size_t kept = keepWanted<kWanted>(count, wanted, value.data(), a.data(), b.data(), extra.data());
   ASSERT_EQ(kept, order.size());
   for (std::size_t i = 0; i < kept; ++i) {
     ASSERT_EQ(a[i], order[i]) << "seed " << seed;

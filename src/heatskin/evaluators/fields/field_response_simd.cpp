@@ -108,8 +108,8 @@ HWY_INLINE void selectRun(const FieldTables& t, std::span<const FieldQuery> quer
       hn::StoreU(hn::Iota(du, begin + static_cast<std::uint32_t>(n)), du, s.pairs.data() + n);
       hn::StoreU(hn::LoadU(du, lists.face_kernels.data() + begin + n), du, s.kernels.data() + n);
     }
-    const std::size_t kept = keepWanted<Wanted::kSmallest>(s.squared.data(), s.pairs.data(), s.kernels.data(),
-                                                           s.heats.data(), seen, t.candidates);
+    const std::size_t kept = keepWanted<Wanted::kSmallest>(seen, t.candidates, s.squared.data(),
+                                                           s.pairs.data(), s.kernels.data(), s.heats.data());
     const std::size_t base = i * out.stride;
     // Whole vectors: what follows the kept ones are kernels of this face or padding, which is kernel 0.
     const std::size_t whole = std::min(out.stride, (kept + lanes - 1) / lanes * lanes);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "heatskin/base/hilbert.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/kernels/compositor.h"
 
@@ -12,15 +13,11 @@ namespace {
 
 constexpr std::size_t kBlock = 512;
 
-// A face with more pairs than this gets a grid; below, looking at all of them is as fast.
-constexpr std::size_t kGridThreshold = 160;
+// A face with more pairs than this gets leaves; below, looking at all of them is as fast.
+constexpr std::size_t kLargeFace = 160;
 
 static_assert(sizeof(QueryRow) % sizeof(float) == 0 && alignof(QueryRow) == alignof(float));
 constexpr std::size_t kQueryFloats = sizeof(QueryRow) / sizeof(float);
-
-// Pairs in a cell on average: a square of seven by seven cells then has some 100 pairs and nearly always the
-// 50 nearest, and each of its rows fills a vector.
-constexpr double kPairsPerCell = 2;
 
 }  // namespace
 
@@ -48,7 +45,7 @@ PairTables LocalEvaluator::tables() const {
   PairTables t;
   t.supports = &supports_;
   t.kernels = rows_.data();
-  t.grids = &grids_;
+  t.leaves = &leaves_;
   t.shape.heat = static_cast<float>(1 / (4 * options_.diffusion_time));
   t.shape.window = options_.window_sigma > 0
                        ? static_cast<float>(1 / (2 * options_.window_sigma * options_.window_sigma))
@@ -130,7 +127,6 @@ void LocalEvaluator::rebuild(const KernelSet& kernels) {
   reference_from_face_.assign(proxy_ == nullptr ? kernels.size() : 0, Rigid2());
   projections_.resize(proxy_ != nullptr ? kernels.size() : 0);
   sources_.resize(kernels.size());
-  rebuilt_centers_.resize(kernels.size());
   parallelFor(kernels.size(), kBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       SurfacePoint place = kernels.positions[i];
@@ -141,12 +137,18 @@ void LocalEvaluator::rebuild(const KernelSet& kernels) {
           static_cast<float>(supportRadius(kernels.sharpnesses[i], kernels.thresholds[i], options_))};
     }
   });
-  builder_.build(sources_, supports_);
-  fillRows(kernels);
+  // Neighbours one after the other, for the memory's sake and for the leaves of large faces.
+  std::vector<Vec3> centers(kernels.size());
   for (std::size_t i = 0; i < kernels.size(); ++i)
-    rebuilt_centers_[i] = {rows_[i].center_x, rows_[i].center_y};
+    centers[i] = surface_->position(kernels.positions[i]);
+  builder_.build(sources_, hilbertOrder(centers), supports_);
+  fillRows(kernels);
   if (options_.rule == CandidateRule::kPerFace) keepNearestToCentroid();
-  buildGrids();
+  // A chord is not shorter than the development, but in the Euclidean variant it may be: no leaves then. With
+  // "PF" no face has more pairs than candidates.
+  const std::size_t threshold = options_.euclidean ? kNone : std::max(kLargeFace, 2 * options_.candidates);
+  leaves_.layOut(supports_, threshold);
+  refit();
 }
 
 void LocalEvaluator::refresh(const KernelSet& kernels, std::span<const Rigid2> motions) {
@@ -155,15 +157,7 @@ void LocalEvaluator::refresh(const KernelSet& kernels, std::span<const Rigid2> m
       reference_from_face_[i] = reference_from_face_[i] * motions[i].inverse();
   }
   fillRows(kernels);
-  if (grids_.grids.empty()) return;
-  double drift = 0;
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    const Vec2 center(rows_[i].center_x, rows_[i].center_y);
-    drift = std::max(drift, (center - rebuilt_centers_[i]).squaredNorm());
-  }
-  // Float rounding of coordinates up to 2.
-  constexpr double kRounding = 1e-6;
-  grids_.drift = static_cast<float>(std::sqrt(drift) + kRounding);
+  refit();
 }
 
 /// "PF": faces with too many pairs keep those whose developed centre is nearest to the centroid, which is the
@@ -196,96 +190,11 @@ void LocalEvaluator::keepNearestToCentroid() {
   s.begin.back() = to;
 }
 
-/// Orders the pairs of large faces by grid cell.
-void LocalEvaluator::buildGrids() {
-  grids_.grids.clear();
-  grids_.cells.clear();
-  grids_.grid_of_face.clear();
-  grids_.drift = 0;
-  if (options_.rule == CandidateRule::kPerFace || options_.euclidean) return;
-  const std::size_t threshold = std::max(kGridThreshold, 2 * options_.candidates);
-  std::vector<std::uint32_t> large;
-  for (std::uint32_t f = 0; f + 1 < supports_.begin.size(); ++f) {
-    if (supports_.begin[f + 1] - supports_.begin[f] > threshold) large.push_back(f);
-  }
-  if (large.empty()) return;
-  grids_.grid_of_face.assign(supportSurface().faceCount(), kNone);
-  grids_.grids.resize(large.size());
-  constexpr double kRounding = 1e-6;
-  grids_.drift = static_cast<float>(kRounding);
-
+/// The leaves of large faces follow the kernels.
+void LocalEvaluator::refit() {
   const PairTables t = tables();
-  SupportTable& s = supports_;
-  // Shapes first (they decide where each grid's cells begin), then the ordering, both in parallel over faces.
-  parallelFor(large.size(), 16, [&](std::size_t first, std::size_t last) {
-    for (std::size_t g = first; g < last; ++g) {
-      const std::uint32_t begin = s.begin[large[g]], end = s.begin[large[g] + 1];
-      // Only the part over the face matters for queries; centres far outside fall into border cells.
-      const auto& corners = supportSurface().corners()[large[g]];
-      Vec2 low = corners[0], high = corners[0];
-      for (const Vec2& c : corners) {
-        low = low.cwiseMin(c);
-        high = high.cwiseMax(c);
-      }
-      const Vec2 size = high - low;
-      double inside = 0;
-      for (std::uint32_t pair = begin; pair < end; ++pair) {
-        const Developed<float> k = develop(t, pair);
-        inside += k.center_x >= low.x() && k.center_x <= high.x() && k.center_y >= low.y() &&
-                  k.center_y <= high.y();
-      }
-      const double cells = std::clamp(std::max(inside, 0.25 * (end - begin)) / kPairsPerCell, 1.0, 4096.0);
-      const double cell = std::max(std::sqrt(size.x() * size.y() / cells), 1e-4 * size.maxCoeff());
-      FaceGrid& grid = grids_.grids[g];
-      grid.inverse_cell = static_cast<float>(1 / cell);
-      // One more cell on each side holds the neighbourhood outside the face's box.
-      grid.origin_x = static_cast<float>(low.x() - cell);
-      grid.origin_y = static_cast<float>(low.y() - cell);
-      grid.columns = std::min(256, static_cast<int>(size.x() / cell) + 3);
-      grid.rows = std::min(256, static_cast<int>(size.y() / cell) + 3);
-    }
-  });
-  std::uint32_t first_cell = 0;
-  for (std::size_t g = 0; g < large.size(); ++g) {
-    grids_.grid_of_face[large[g]] = static_cast<std::uint32_t>(g);
-    grids_.grids[g].first_cell = first_cell;
-    first_cell += static_cast<std::uint32_t>(grids_.grids[g].columns * grids_.grids[g].rows + 1);
-  }
-  grids_.cells.assign(first_cell, 0);
-  parallelFor(large.size(), 16, [&](std::size_t first, std::size_t last) {
-    struct Item {
-      std::uint32_t cell, kernel;
-      Development development;
-    };
-    std::vector<Item> items;
-    for (std::size_t g = first; g < last; ++g) {
-      const FaceGrid& grid = grids_.grids[g];
-      const std::uint32_t begin = s.begin[large[g]], end = s.begin[large[g] + 1];
-      const int cells = grid.columns * grid.rows;
-      items.clear();
-      std::uint32_t* starts = grids_.cells.data() + grid.first_cell;
-      for (std::uint32_t pair = begin; pair < end; ++pair) {
-        const Developed<float> k = develop(t, pair);
-        const auto index = [&](float x, float origin, int count) {
-          const float cell = std::floor((x - origin) * grid.inverse_cell);
-          return static_cast<int>(std::clamp(cell, 0.0f, static_cast<float>(count - 1)));
-        };
-        const int cell = index(k.center_y, grid.origin_y, grid.rows) * grid.columns +
-                         index(k.center_x, grid.origin_x, grid.columns);
-        items.push_back({static_cast<std::uint32_t>(cell), s.kernels[pair], s.developments[pair]});
-        ++starts[cell + 1];
-      }
-      std::stable_sort(items.begin(), items.end(),
-                       [](const Item& a, const Item& b) { return a.cell < b.cell; });
-      for (std::uint32_t n = 0; n < items.size(); ++n) {
-        s.kernels[begin + n] = items[n].kernel;
-        s.developments[begin + n] = items[n].development;
-      }
-      starts[0] = begin;
-      for (int c = 0; c < cells; ++c)
-        starts[c + 1] += starts[c];
-    }
-  });
+  parallelFor(leaves_.faces.size(), 8,
+              [&](std::size_t first, std::size_t last) { refitLeaves(t, leaves_, first, last); });
 }
 
 void LocalEvaluator::respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const {

@@ -58,20 +58,19 @@ class LocalEvaluator final : public Evaluator {
   Appearing projected(const SurfacePoint& p, double angle, const FaceFrame& reference, Projection& out) const;
   void fillRows(const KernelSet& kernels);
   void keepNearestToCentroid();
-  void buildGrids();
+  void refit();
 
   const Surface* surface_;
   LocalOptions options_;
   std::unique_ptr<const SupportProxy> proxy_;  // or null
   SupportBuilder builder_;
   SupportTable supports_;
-  FaceGrids grids_;
+  LeafTable leaves_;
   std::vector<SupportSource> sources_;
   std::vector<Rigid2>
       reference_from_face_;  // [N] coordinates of the face at the last rebuild from those of the present face
   std::vector<Projection> projections_;  // [N] with a proxy, instead of the above
-  std::vector<Vec2> rebuilt_centers_;  // [N] reference coordinates at the last rebuild, for the grids' drift
-  std::vector<KernelRow> rows_;        // [N]
+  std::vector<KernelRow> rows_;          // [N]
 };
 
 /// The distance on the long axis at which f falls to `tail`, at most `cap` (METHOD section 8).

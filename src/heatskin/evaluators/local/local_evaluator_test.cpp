@@ -33,9 +33,8 @@ KernelSet randomKernels(const Surface& surface, std::size_t count, std::uint64_t
 }
 
 /// Vectorised against plain code, candidates and responses and gradients.
-void expectTwins(const Surface& surface, const LocalOptions& options, std::size_t count) {
-  LocalEvaluator evaluator(surface, options);
-  evaluator.rebuild(randomKernels(surface, count, 3));
+void expectTwins(const Surface& surface, const LocalEvaluator& evaluator, std::size_t count) {
+  const LocalOptions& options = evaluator.options();
   const PairTables tables = evaluator.tables();
   std::vector<QueryRow> queries;
   for (const SurfacePoint& p : sampleSurface(surface, 500, 9))
@@ -48,7 +47,6 @@ void expectTwins(const Surface& surface, const LocalOptions& options, std::size_
   std::size_t different = 0, total = 0;
   for (std::size_t q = 0; q < queries.size(); ++q) {
     ASSERT_EQ(fast.counts[q], slow.counts[q]);
-    // In grids pairs come in the order of cells; compare as sets ordered by pair.
     const auto sorted = [&](const ResponseBlock& block) {
       std::vector<std::pair<std::uint32_t, float>> list;
       for (std::size_t i = 0; i < block.counts[q]; ++i) {
@@ -70,7 +68,7 @@ void expectTwins(const Surface& surface, const LocalOptions& options, std::size_
       EXPECT_NEAR(a[i].second, b[i].second, 2e-5f * b[i].second + 1e-12f);
     }
   }
-  // Two candidates at the same distance up to rounding may change places at the rim of the 50.
+  // Two candidates at the same distance up to rounding may change places at the rim of those kept.
   EXPECT_LE(static_cast<double>(different), 1e-3 * static_cast<double>(total));
 
   std::vector<float> dx(slow.x.size());
@@ -92,6 +90,12 @@ void expectTwins(const Surface& surface, const LocalOptions& options, std::size_
     for (std::size_t c = 0; c < 4; ++c)
       EXPECT_NEAR(found[c], expected[c], 2e-3 * size) << "kernel " << k << " entry " << c;
   }
+}
+
+void expectTwins(const Surface& surface, const LocalOptions& options, std::size_t count) {
+  LocalEvaluator evaluator(surface, options);
+  evaluator.rebuild(randomKernels(surface, count, 3));
+  expectTwins(surface, evaluator, count);
 }
 
 TEST(LocalEvaluator, EverySimdLevelEqualsThePlainTwin) {
@@ -123,11 +127,52 @@ TEST(LocalEvaluator, VectorisedEqualsPlain) {
   expectTwins(sphere, options, 600);
 }
 
-TEST(LocalEvaluator, LargeFacesAreSearchedByGridWithTheSameCandidates) {
+TEST(LocalEvaluator, LargeFacesAreSearchedByLeavesWithTheSameCandidates) {
   const Surface cube = testing::build(testing::cube(1));
   LocalOptions options;
   options.max_radius = 0.5;
-  expectTwins(cube, options, 5000);
+  for (const std::string& level : simdLevels()) {
+    SCOPED_TRACE(level);
+    ASSERT_TRUE(setSimdLevel(level));
+    expectTwins(cube, options, 5000);
+  }
+  ASSERT_TRUE(setSimdLevel(""));
+  for (const std::size_t candidates : {1u, 2u, 17u, 300u}) {
+    SCOPED_TRACE(candidates);
+    options.candidates = candidates;
+    expectTwins(cube, options, 3000);
+  }
+}
+
+TEST(LocalEvaluator, ACrowdInALargeFaceIsSearchedAndMayMove) {
+  const Surface cube = testing::build(testing::cube(1));
+  KernelSet kernels = randomKernels(cube, 3000, 5);
+  const auto crowd = [&](const Vec3& around, double size) {
+    for (std::size_t i = 0; i < 2500; ++i) {
+      const Vec3 place = around + size * kernels.positions[i].barycentric;
+      kernels.positions[i] = {4, place / place.sum()};
+    }
+  };
+  crowd({0.5, 0.3, 0.2}, 1e-3);
+  LocalOptions options;
+  options.max_radius = 0.5;
+  LocalEvaluator evaluator(cube, options);
+  evaluator.rebuild(kernels);
+  expectTwins(cube, evaluator, kernels.size());
+  // All of them inside their face, far away from where they were at the rebuild.
+  crowd({0.1, 0.1, 0.8}, 1e-2);
+  evaluator.refresh(kernels, std::vector<Rigid2>(kernels.size()));
+  expectTwins(cube, evaluator, kernels.size());
+}
+
+TEST(LocalEvaluator, LargeFacesFindCandidatesWhoseDevelopmentIsTooShort) {
+  // Around the sharp tips of a coarse bumpy ball many developments pass where no straight line can: chords
+  // are longer and decide who is near.
+  const Surface ball = testing::build(testing::bumpySphere(1, 0.5, 5));
+  LocalOptions options;
+  options.max_radius = 1.0;
+  options.edge_tolerance = 1.0;
+  expectTwins(ball, options, 3000);
 }
 
 TEST(LocalEvaluator, ACentreThatWalkedToAnotherFaceKeepsItsDevelopment) {

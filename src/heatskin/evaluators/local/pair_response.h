@@ -30,27 +30,29 @@ struct QueryRow {
   float space_x, space_y, space_z;  ///< position in space
 };
 
-/// Pairs of one face in cells of a regular grid over their developed centres, for faces with very many
-/// kernels (trap 11.7). The pairs of such a face are ordered by cell.
-struct FaceGrid {
-  float origin_x, origin_y, inverse_cell;
-  int columns, rows;
-  std::uint32_t first_cell;  ///< into FaceGrids::cells
-};
+/// The pairs of faces with very many kernels (trap 11.7) in leaves of some that are close together, with the
+/// boxes of their developed centres: a query looks only into the leaves near it, however kernels crowd.
+struct LeafTable {
+  /// Pairs in a leaf, except in the last of a face. Whole vectors at every SIMD level.
+  static constexpr std::size_t kLeaf = 16;
 
-struct FaceGrids {
-  std::vector<std::uint32_t> grid_of_face;  // [F] index into grids, or kNone; empty when no face needs one
-  std::vector<FaceGrid> grids;
-  std::vector<std::uint32_t>
-      cells;        // first pair of each cell, absolute; every grid has columns * rows + 1 entries
-  float drift = 0;  ///< no centre moved farther than this since the grids were built
+  struct Face {
+    std::uint32_t face, first_leaf, leaves;
+  };
+  std::vector<std::uint32_t> index_of_face;  // [F] into faces, or kNone; empty when no face is large
+  std::vector<Face> faces;
+  std::vector<float> center_x, center_y;            // [leaf, kLeaf] far away where a face has no more pairs
+  std::vector<float> low_x, low_y, high_x, high_y;  // [leaf + padding] boxes
+
+  /// Makes leaves for the faces of `supports` with more than `threshold` pairs; refitLeaves() fills them.
+  void layOut(const SupportTable& supports, std::size_t threshold);
 };
 
 /// Everything the loops read.
 struct PairTables {
   const SupportTable* supports;
   const KernelRow* kernels;
-  const FaceGrids* grids;
+  const LeafTable* leaves;
   Shape<float> shape;
   std::size_t candidates;  ///< per query
   bool euclidean;          ///< chord distance and spatial frame instead of the development
@@ -59,6 +61,9 @@ struct PairTables {
 /// Candidates (all pairs of the face, or the nearest `candidates`) and responses. `out` has been resized.
 void respondBlock(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& out);
 void respondBlockScalar(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& out);
+
+/// Centres and boxes of the leaves of faces[first] .. faces[last - 1], as the kernels' rows have them now.
+void refitLeaves(const PairTables& tables, LeafTable& leaves, std::size_t first, std::size_t last);
 
 /// Gradients into the evaluator's entries of `sums`; positions in reference coordinates.
 void respondVjpBlock(const PairTables& tables, std::span<const QueryRow> queries,

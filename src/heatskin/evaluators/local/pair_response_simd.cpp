@@ -25,13 +25,17 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using heatskin::HWY_NAMESPACE::addColumns;
 using heatskin::HWY_NAMESPACE::Columns;
+using heatskin::HWY_NAMESPACE::countInside;
 using heatskin::HWY_NAMESPACE::fastExp;
+using heatskin::HWY_NAMESPACE::findBorder;
 using heatskin::HWY_NAMESPACE::keepWanted;
 using heatskin::HWY_NAMESPACE::loadColumns;
+using heatskin::HWY_NAMESPACE::packInto;
 using heatskin::HWY_NAMESPACE::Wanted;
 using Tag = hn::ScalableTag<float>;
 using Vector = hn::Vec<Tag>;
 using UnsignedTag = hn::RebindToUnsigned<Tag>;
+static_assert(LeafTable::kLeaf % hn::MaxLanes(Tag()) == 0);
 
 /// Geometry of a vector of pairs against one query.
 struct Geometry {
@@ -43,6 +47,22 @@ struct Geometry {
   Vector cosine, sine;
 };
 
+/// Floats `first` .. `first` + 3 of the kernels' rows.
+template <class KernelOf>
+HWY_INLINE Columns<Vector> kernelColumns(const PairTables& t, const KernelOf& kernel_of, std::size_t first) {
+  return loadColumns(Tag(), [&](std::size_t lane) HWY_ATTR {
+    return reinterpret_cast<const float*>(t.kernels + kernel_of(lane)) + first;
+  });
+}
+
+/// Where a point of the reference coordinates develops to; `motion` has the columns of Development.
+HWY_INLINE Vector developX(const Columns<Vector>& motion, Vector x, Vector y) {
+  return hn::MulAdd(motion.c0, x, hn::NegMulAdd(motion.c1, y, motion.c2));
+}
+HWY_INLINE Vector developY(const Columns<Vector>& motion, Vector x, Vector y) {
+  return hn::MulAdd(motion.c1, x, hn::MulAdd(motion.c0, y, motion.c3));
+}
+
 /// `kernel_of` and `pair_of` give the numbers of a lane's kernel and pair.
 template <bool kEuclidean, class KernelOf, class PairOf>
 HWY_INLINE Geometry geometryOf(const PairTables& t, const QueryRow& q, const KernelOf& kernel_of,
@@ -50,13 +70,9 @@ HWY_INLINE Geometry geometryOf(const PairTables& t, const QueryRow& q, const Ker
   const Tag d;
   static_assert(offsetof(KernelRow, anisotropy) == 16 && offsetof(KernelRow, basis_x) == 32 &&
                 offsetof(KernelRow, basis_y) == 48);
-  const auto columns = [&](std::size_t first) HWY_ATTR {
-    return loadColumns(d, [&](std::size_t lane) HWY_ATTR {
-      return reinterpret_cast<const float*>(t.kernels + kernel_of(lane)) + first;
-    });
-  };
   Geometry g;
-  const auto center_axis = columns(0), anisotropy_space = columns(4);
+  const auto center_axis = kernelColumns(t, kernel_of, 0);
+  const auto anisotropy_space = kernelColumns(t, kernel_of, 4);
   g.anisotropy = anisotropy_space.c0;
   g.cx = hn::Sub(hn::Set(d, q.space_x), anisotropy_space.c1);
   g.cy = hn::Sub(hn::Set(d, q.space_y), anisotropy_space.c2);
@@ -68,7 +84,7 @@ HWY_INLINE Geometry geometryOf(const PairTables& t, const QueryRow& q, const Ker
     g.sine = hn::Zero(d);
     g.axis_x = axis_x;
     g.axis_y = axis_y;
-    const auto bx = columns(8), by = columns(12);
+    const auto bx = kernelColumns(t, kernel_of, 8), by = kernelColumns(t, kernel_of, 12);
     g.dx = hn::MulAdd(bx.c0, g.cx, hn::MulAdd(bx.c1, g.cy, hn::Mul(bx.c2, g.cz)));
     g.dy = hn::MulAdd(by.c0, g.cx, hn::MulAdd(by.c1, g.cy, hn::Mul(by.c2, g.cz)));
   } else {
@@ -77,10 +93,8 @@ HWY_INLINE Geometry geometryOf(const PairTables& t, const QueryRow& q, const Ker
         d, [&](std::size_t lane) HWY_ATTR { return &t.supports->developments[pair_of(lane)].cosine; });
     g.cosine = motion.c0;
     g.sine = motion.c1;
-    const auto sx = hn::MulAdd(g.cosine, x, hn::NegMulAdd(g.sine, y, motion.c2));
-    const auto sy = hn::MulAdd(g.sine, x, hn::MulAdd(g.cosine, y, motion.c3));
-    g.dx = hn::Sub(hn::Set(d, q.x), sx);
-    g.dy = hn::Sub(hn::Set(d, q.y), sy);
+    g.dx = hn::Sub(hn::Set(d, q.x), developX(motion, x, y));
+    g.dy = hn::Sub(hn::Set(d, q.y), developY(motion, x, y));
     g.axis_x = hn::NegMulAdd(g.sine, axis_y, hn::Mul(g.cosine, axis_x));
     g.axis_y = hn::MulAdd(g.sine, axis_x, hn::Mul(g.cosine, axis_y));
   }
@@ -92,43 +106,48 @@ HWY_INLINE hn::Mask<Tag> chordCounts(const Geometry& g) {
   return hn::Gt(g.chord, hn::Mul(hn::Set(Tag(), kChordSlack<float>), g.plane));
 }
 
-/// Distances and responses of the pairs [begin, end), appended to the arrays (which have room for a vector
-/// more).
-template <bool kEuclidean>
-HWY_INLINE std::size_t respondRange(const PairTables& t, const QueryRow& q, std::uint32_t begin,
-                                    std::uint32_t end, std::size_t at, float* HWY_RESTRICT squared,
-                                    float* HWY_RESTRICT x, std::uint32_t* HWY_RESTRICT pairs,
-                                    std::uint32_t* HWY_RESTRICT kernels) {
+/// Distances and responses of a vector of pairs.
+template <bool kEuclidean, class KernelOf, class PairOf>
+HWY_INLINE void respondVector(const PairTables& t, const QueryRow& q, const KernelOf& kernel_of,
+                              const PairOf& pair_of, float* HWY_RESTRICT squared, float* HWY_RESTRICT x) {
   const Tag d;
-  const UnsignedTag du;
-  const std::size_t lanes = hn::Lanes(d);
-  const SupportTable& s = *t.supports;
   const auto heat = hn::Set(d, t.shape.heat), window = hn::Set(d, t.shape.window);
   const auto tiny = hn::Set(d, kCoincident<float>);
+  const Geometry g = geometryOf<kEuclidean>(t, q, kernel_of, pair_of);
+  const auto d2 = hn::IfThenElse(chordCounts(g), g.chord, g.plane);
+  const auto v = hn::NegMulAdd(g.axis_y, g.dx, hn::Mul(g.axis_x, g.dy));
+  const auto share = hn::IfThenElseZero(hn::Gt(g.plane, tiny), hn::Div(hn::Mul(v, v), g.plane));
+  const auto rate = hn::MulAdd(heat, hn::MulAdd(g.anisotropy, share, hn::Set(d, 1.0f)), window);
+  hn::StoreU(fastExp(d, hn::Neg(hn::Mul(d2, rate))), d, x);
+  if (squared != nullptr) hn::StoreU(d2, d, squared);
+}
+
+/// The pairs [begin, end) with their distances and responses; the arrays have room for a vector more.
+template <bool kEuclidean>
+HWY_INLINE void respondRange(const PairTables& t, const QueryRow& q, std::uint32_t begin, std::uint32_t end,
+                             float* HWY_RESTRICT squared, float* HWY_RESTRICT x,
+                             std::uint32_t* HWY_RESTRICT pairs, std::uint32_t* HWY_RESTRICT kernels) {
+  const UnsignedTag du;
+  const std::size_t lanes = hn::Lanes(du);
+  const SupportTable& s = *t.supports;
   for (std::uint32_t pair = begin; pair < end; pair += static_cast<std::uint32_t>(lanes)) {
-    const std::size_t valid = end - pair;
-    const auto kernel =
-        hn::LoadU(du, s.kernels.data() + pair);  // padded: lanes past the end are other pairs, still valid
-    const Geometry g = geometryOf<kEuclidean>(
+    const std::size_t at = pair - begin;
+    respondVector<kEuclidean>(
         t, q, [&](std::size_t lane) HWY_ATTR { return s.kernels[pair + lane]; },
-        [&](std::size_t lane) HWY_ATTR { return pair + lane; });
-    const auto d2 = hn::IfThenElse(chordCounts(g), g.chord, g.plane);
-    const auto v = hn::NegMulAdd(g.axis_y, g.dx, hn::Mul(g.axis_x, g.dy));
-    const auto share = hn::IfThenElseZero(hn::Gt(g.plane, tiny), hn::Div(hn::Mul(v, v), g.plane));
-    const auto rate = hn::MulAdd(heat, hn::MulAdd(g.anisotropy, share, hn::Set(d, 1.0f)), window);
-    hn::StoreU(fastExp(d, hn::Neg(hn::Mul(d2, rate))), d, x + at);
-    if (squared != nullptr) hn::StoreU(d2, d, squared + at);
-    hn::StoreU(kernel, du, kernels + at);
+        [&](std::size_t lane) HWY_ATTR { return pair + lane; }, squared == nullptr ? nullptr : squared + at,
+        x + at);
+    // Padded: lanes past the end are other pairs, still valid.
+    hn::StoreU(hn::LoadU(du, s.kernels.data() + pair), du, kernels + at);
     hn::StoreU(hn::Add(hn::Set(du, pair), hn::Iota(du, 0)), du, pairs + at);
-    at += std::min(valid, lanes);
   }
-  return at;
 }
 
 /// A thread's memory for queries with more pairs than candidates.
 struct Selection {
   std::vector<float> squared, x;
   std::vector<std::uint32_t> pairs, kernels;
+  std::vector<float> leaf_squared;
+  std::vector<std::uint32_t> near_leaves;
 
   void reserve(std::size_t count) {
     if (squared.size() >= count + ResponseBlock::kPadding) return;
@@ -137,55 +156,158 @@ struct Selection {
     x.resize(size);
     pairs.resize(size);
     kernels.resize(size);
+    leaf_squared.resize(size);
+    near_leaves.resize(size);
   }
 };
 
-/// The pairs of a large face near the query: a square of cells around it, large enough that no unseen pair
-/// can be among the nearest. Cells of a row lie side by side, so a row of the square is one range of pairs.
-template <bool kEuclidean>
-HWY_INLINE std::size_t respondGrid(const PairTables& t, const QueryRow& q, const FaceGrid& grid,
-                                   Selection& s) {
-  const std::uint32_t* cells = t.grids->cells.data() + grid.first_cell;
-  const float gx = (q.x - grid.origin_x) * grid.inverse_cell, gy = (q.y - grid.origin_y) * grid.inverse_cell;
-  const int column = std::clamp(static_cast<int>(std::floor(gx)), 0, grid.columns - 1);
-  const int row = std::clamp(static_cast<int>(std::floor(gy)), 0, grid.rows - 1);
-  const float cell = 1 / grid.inverse_cell;
-  // A circle is three quarters of its square: smaller ones need not be tried.
-  const std::size_t enough = t.candidates + t.candidates / 4;
-  std::size_t count = 0;
-  for (int ring = 1;; ++ring) {
-    const int left = std::max(column - ring, 0), right = std::min(column + ring, grid.columns - 1);
-    const int bottom = std::max(row - ring, 0), top = std::min(row + ring, grid.rows - 1);
-    const bool everything = left == 0 && right == grid.columns - 1 && bottom == 0 && top == grid.rows - 1;
-    std::size_t inside_square = 0;
-    for (int r = bottom; r <= top; ++r)
-      inside_square += cells[r * grid.columns + right + 1] - cells[r * grid.columns + left];
-    if (inside_square < enough && !everything) continue;
-    s.reserve(inside_square);
-    count = 0;
-    for (int r = bottom; r <= top; ++r) {
-      count =
-          respondRange<kEuclidean>(t, q, cells[r * grid.columns + left], cells[r * grid.columns + right + 1],
-                                   count, s.squared.data(), s.x.data(), s.pairs.data(), s.kernels.data());
-    }
-    if (everything) break;
-    // Nothing outside the square is nearer than its border; centres may have drifted by grids->drift since.
-    const float border =
-        std::min({column - ring > 0 ? gx - static_cast<float>(column - ring) : 1e30f,
-                  column + ring < grid.columns - 1 ? static_cast<float>(column + ring + 1) - gx : 1e30f,
-                  row - ring > 0 ? gy - static_cast<float>(row - ring) : 1e30f,
-                  row + ring < grid.rows - 1 ? static_cast<float>(row + ring + 1) - gy : 1e30f}) *
-            cell -
-        t.grids->drift;
-    if (border <= 0) continue;
-    const float limit = border * border;
-    std::size_t inside = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      inside += s.squared[i] <= limit ? 1 : 0;
-    if (inside >= t.candidates) break;
+/// The nearest pairs of a face with leaves. Distances in the plane of the face come from the leaves' centres;
+/// they are never longer than those that count (a chord replaces a development that is too short).
+class LeafSearch {
+ public:
+  LeafSearch(const PairTables& t, const QueryRow& q, const LeafTable::Face& face, Selection& s)
+      : t_(t), q_(q), face_(face), s_(s) {
+    s_.reserve(std::size_t{face.leaves} * LeafTable::kLeaf);
   }
-  return count;
-}
+
+  /// Leaves pairs, kernels and responses in the selection; returns their number.
+  HWY_INLINE std::size_t run() {
+    const std::size_t wanted = t_.candidates;
+    const float radius = radiusWithEnough(nearestLeaf(), wanted);
+    const std::size_t count =
+        keepWanted<Wanted::kSmallest>(collect(radius), wanted, s_.squared.data(), s_.pairs.data());
+    float farthest = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      farthest = std::max(farthest, s_.squared[i]);
+    respond(count);
+    // Where no chord was longer than the development, these are the nearest: all others are farther even
+    // in the plane. The factor is the float rounding of a squared distance.
+    if (countInside<Wanted::kSmallest>(s_.squared.data(), count, farthest * 1.00001f) == count) return count;
+    return runWithChords(farthest, wanted);
+  }
+
+ private:
+  std::size_t pairCount() const {
+    return t_.supports->begin[face_.face + 1] - t_.supports->begin[face_.face];
+  }
+
+  /// Squared distances to the boxes of all leaves; the number of the least.
+  HWY_INLINE std::size_t nearestLeaf() {
+    const Tag d;
+    const UnsignedTag du;
+    const LeafTable& l = *t_.leaves;
+    const auto qx = hn::Set(d, q_.x), qy = hn::Set(d, q_.y), zero = hn::Zero(d);
+    auto best = hn::Set(d, std::numeric_limits<float>::max());
+    auto best_leaf = hn::Zero(du);
+    for (std::size_t i = 0; i < face_.leaves; i += hn::Lanes(d)) {
+      const std::size_t leaf = face_.first_leaf + i;
+      const auto dx = hn::Max(zero, hn::Max(hn::Sub(hn::LoadU(d, l.low_x.data() + leaf), qx),
+                                            hn::Sub(qx, hn::LoadU(d, l.high_x.data() + leaf))));
+      const auto dy = hn::Max(zero, hn::Max(hn::Sub(hn::LoadU(d, l.low_y.data() + leaf), qy),
+                                            hn::Sub(qy, hn::LoadU(d, l.high_y.data() + leaf))));
+      const auto squared = hn::MulAdd(dx, dx, hn::Mul(dy, dy));
+      hn::StoreU(squared, d, s_.leaf_squared.data() + i);
+      const auto nearer = hn::And(hn::Lt(squared, best), hn::FirstN(d, face_.leaves - i));
+      best = hn::IfThenElse(nearer, squared, best);
+      best_leaf =
+          hn::IfThenElse(hn::RebindMask(du, nearer),
+                         hn::Add(hn::Set(du, static_cast<std::uint32_t>(i)), hn::Iota(du, 0)), best_leaf);
+    }
+    const auto least = hn::Eq(best, hn::MinOfLanes(d, best));
+    return hn::GetLane(hn::MinOfLanes(
+        du, hn::IfThenElse(hn::RebindMask(du, least), best_leaf, hn::Set(du, face_.leaves - 1))));
+  }
+
+  /// Squared distances in the plane to the centres of a leaf, a vector at a time.
+  template <class Use>
+  HWY_INLINE void overLeaf(std::size_t leaf, const Use& use) const {
+    const Tag d;
+    const LeafTable& l = *t_.leaves;
+    for (std::size_t n = 0; n < LeafTable::kLeaf; n += hn::Lanes(d)) {
+      const std::size_t at = (face_.first_leaf + leaf) * LeafTable::kLeaf + n;
+      const auto dx = hn::Sub(hn::Set(d, q_.x), hn::LoadU(d, l.center_x.data() + at));
+      const auto dy = hn::Sub(hn::Set(d, q_.y), hn::LoadU(d, l.center_y.data() + at));
+      use(leaf * LeafTable::kLeaf + n, hn::MulAdd(dx, dx, hn::Mul(dy, dy)));
+    }
+  }
+
+  /// A squared radius with at least `wanted` centres: those of the leaves around the nearest one suffice, and
+  /// being close together in the order they are so in the plane.
+  HWY_INLINE float radiusWithEnough(std::size_t nearest, std::size_t wanted) {
+    const Tag d;
+    // Twice the number, so that a query at the rim of these leaves does not find its own side in them only at
+    // a large radius; one more because a face's last leaf may have a single pair.
+    const std::size_t all = face_.leaves;
+    const std::size_t span = std::min(all, (2 * wanted + LeafTable::kLeaf - 1) / LeafTable::kLeaf + 1);
+    const std::size_t first = std::min(nearest - std::min(nearest, span / 2), all - span);
+    for (std::size_t leaf = first; leaf < first + span; ++leaf) {
+      overLeaf(leaf, [&](std::size_t at, Vector squared) HWY_ATTR {
+        hn::StoreU(squared, d, s_.squared.data() + at - first * LeafTable::kLeaf);
+      });
+    }
+    const std::size_t seen = std::min(span * LeafTable::kLeaf, pairCount() - first * LeafTable::kLeaf);
+    return findBorder<Wanted::kSmallest>(s_.squared.data(), seen, wanted).value;
+  }
+
+  /// All pairs with centres up to a squared radius, in the order of pairs; their number.
+  HWY_INLINE std::size_t collect(float radius) {
+    const Tag d;
+    const UnsignedTag du;
+    const auto limit = hn::Set(d, radius);
+    std::size_t leaves = 0;
+    for (std::size_t i = 0; i < face_.leaves; i += hn::Lanes(d)) {
+      const auto near =
+          hn::And(hn::Le(hn::LoadU(d, s_.leaf_squared.data() + i), limit), hn::FirstN(d, face_.leaves - i));
+      leaves += packInto(du, hn::Add(hn::Set(du, static_cast<std::uint32_t>(i)), hn::Iota(du, 0)),
+                         hn::RebindMask(du, near), s_.near_leaves.data() + leaves);
+    }
+    const std::uint32_t begin = t_.supports->begin[face_.face];
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < leaves; ++i) {
+      overLeaf(s_.near_leaves[i], [&](std::size_t at, Vector squared) HWY_ATTR {
+        const auto inside = hn::Le(squared, limit);
+        packInto(du, hn::Add(hn::Set(du, begin + static_cast<std::uint32_t>(at)), hn::Iota(du, 0)),
+                 hn::RebindMask(du, inside), s_.pairs.data() + count);
+        count += packInto(d, squared, inside, s_.squared.data() + count);
+      });
+    }
+    return count;
+  }
+
+  /// Kernels, distances that count, and responses of the first `count` pairs of the selection.
+  HWY_INLINE void respond(std::size_t count) {
+    const Tag d;
+    std::uint32_t *pairs = s_.pairs.data(), *kernels = s_.kernels.data();
+    const std::size_t lanes = hn::Lanes(d), whole = (count + lanes - 1) / lanes * lanes;
+    std::fill(pairs + count, pairs + whole, pairs[count - 1]);
+    for (std::size_t i = 0; i < whole; ++i)
+      kernels[i] = t_.supports->kernels[pairs[i]];
+    for (std::size_t i = 0; i < whole; i += lanes) {
+      respondVector<false>(
+          t_, q_, [&](std::size_t lane) HWY_ATTR { return kernels[i + lane]; },
+          [&](std::size_t lane) HWY_ATTR { return pairs[i + lane]; }, s_.squared.data() + i, s_.x.data() + i);
+    }
+  }
+
+  /// The general case: wider and wider, until enough of what was seen is nearer than all that was not.
+  HWY_NOINLINE std::size_t runWithChords(float radius, std::size_t wanted) {
+    const std::size_t all = pairCount();
+    for (;;) {
+      radius = std::max(2 * radius, kCoincident<float>);
+      const std::size_t count = collect(radius);
+      respond(count);
+      if (count == all || countInside<Wanted::kSmallest>(s_.squared.data(), count, radius) >= wanted) {
+        return keepWanted<Wanted::kSmallest>(count, wanted, s_.squared.data(), s_.pairs.data(),
+                                             s_.kernels.data(), s_.x.data());
+      }
+    }
+  }
+
+  const PairTables& t_;
+  const QueryRow& q_;
+  const LeafTable::Face& face_;
+  Selection& s_;
+};
 
 template <bool kEuclidean>
 void respondMode(const PairTables& t, std::span<const QueryRow> queries, ResponseBlock& out) {
@@ -198,24 +320,22 @@ void respondMode(const PairTables& t, std::span<const QueryRow> queries, Respons
     std::uint32_t* pairs = out.pairs.data() + base;
     std::uint32_t* kernels = out.kernels.data() + base;
     if (count <= t.candidates) {
-      respondRange<kEuclidean>(t, q, begin, end, 0, nullptr, x, pairs, kernels);
+      respondRange<kEuclidean>(t, q, begin, end, nullptr, x, pairs, kernels);
       out.counts[i] = static_cast<std::uint32_t>(count);
       continue;
     }
-    const std::uint32_t grid = t.grids->grid_of_face.empty() ? std::numeric_limits<std::uint32_t>::max()
-                                                             : t.grids->grid_of_face[q.face];
-    std::size_t seen = 0;
-    // A chord is not shorter than the development here, but in Euclidean mode it may be: no grid then.
-    if (!kEuclidean && grid != std::numeric_limits<std::uint32_t>::max()) {
-      seen = respondGrid<kEuclidean>(t, q, t.grids->grids[grid], selection);
+    const std::uint32_t large = t.leaves->index_of_face.empty() ? kNone : t.leaves->index_of_face[q.face];
+    std::size_t kept = 0;
+    if (!kEuclidean && large != kNone) {
+      kept = LeafSearch(t, q, t.leaves->faces[large], selection).run();
     } else {
       selection.reserve(count);
-      seen = respondRange<kEuclidean>(t, q, begin, end, 0, selection.squared.data(), selection.x.data(),
-                                      selection.pairs.data(), selection.kernels.data());
+      respondRange<kEuclidean>(t, q, begin, end, selection.squared.data(), selection.x.data(),
+                               selection.pairs.data(), selection.kernels.data());
+      kept =
+          keepWanted<Wanted::kSmallest>(count, t.candidates, selection.squared.data(), selection.pairs.data(),
+                                        selection.kernels.data(), selection.x.data());
     }
-    const std::size_t kept =
-        keepWanted<Wanted::kSmallest>(selection.squared.data(), selection.pairs.data(),
-                                      selection.kernels.data(), selection.x.data(), seen, t.candidates);
     // Whole vectors: what follows the kept ones are kernels of this query too.
     const std::size_t lanes = hn::Lanes(Tag()),
                       whole = std::min(out.stride, (kept + lanes - 1) / lanes * lanes);
@@ -223,6 +343,44 @@ void respondMode(const PairTables& t, std::span<const QueryRow> queries, Respons
     std::copy_n(selection.pairs.data(), whole, pairs);
     std::copy_n(selection.kernels.data(), whole, kernels);
     out.counts[i] = static_cast<std::uint32_t>(kept);
+  }
+}
+
+void refitLeavesT(const PairTables& t, LeafTable& leaves, std::size_t first, std::size_t last) {
+  // Farther than any query, and its square is finite.
+  constexpr float kFar = 1e15f;
+  const Tag d;
+  const SupportTable& s = *t.supports;
+  const auto far = hn::Set(d, kFar);
+  for (std::size_t i = first; i < last; ++i) {
+    const LeafTable::Face& face = leaves.faces[i];
+    const std::uint32_t end = s.begin[face.face + 1];
+    std::uint32_t pair = s.begin[face.face];
+    for (std::size_t leaf = face.first_leaf; leaf < face.first_leaf + face.leaves; ++leaf) {
+      auto low_x = far, low_y = far, high_x = hn::Neg(far), high_y = hn::Neg(far);
+      for (std::size_t n = 0; n < LeafTable::kLeaf; n += hn::Lanes(d)) {
+        const auto at = [&](std::size_t lane)
+                            HWY_ATTR { return std::min(pair + static_cast<std::uint32_t>(lane), end - 1); };
+        const auto center = kernelColumns(
+            t, [&](std::size_t lane) HWY_ATTR { return s.kernels[at(lane)]; }, 0);
+        const auto motion =
+            loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &s.developments[at(lane)].cosine; });
+        const auto x = developX(motion, center.c0, center.c1), y = developY(motion, center.c0, center.c1);
+        const auto present = hn::FirstN(d, end - std::min(pair, end));
+        const auto to = leaf * LeafTable::kLeaf + n;
+        hn::StoreU(hn::IfThenElse(present, x, far), d, leaves.center_x.data() + to);
+        hn::StoreU(hn::IfThenElse(present, y, far), d, leaves.center_y.data() + to);
+        low_x = hn::IfThenElse(present, hn::Min(low_x, x), low_x);
+        low_y = hn::IfThenElse(present, hn::Min(low_y, y), low_y);
+        high_x = hn::IfThenElse(present, hn::Max(high_x, x), high_x);
+        high_y = hn::IfThenElse(present, hn::Max(high_y, y), high_y);
+        pair += static_cast<std::uint32_t>(hn::Lanes(d));
+      }
+      leaves.low_x[leaf] = hn::GetLane(hn::MinOfLanes(d, low_x));
+      leaves.low_y[leaf] = hn::GetLane(hn::MinOfLanes(d, low_y));
+      leaves.high_x[leaf] = hn::GetLane(hn::MaxOfLanes(d, high_x));
+      leaves.high_y[leaf] = hn::GetLane(hn::MaxOfLanes(d, high_y));
+    }
   }
 }
 
@@ -255,9 +413,9 @@ void respondVjpMode(const PairTables& t, std::span<const QueryRow> queries, cons
       if (hn::AllTrue(d, hn::Eq(dx_loss, zero))) continue;
       // Lanes past the last candidate repeat it; their gradient is zero.
       const auto at = [&](std::size_t lane) HWY_ATTR { return n + std::min(lane, valid - 1); };
-      const Geometry g = geometryOf<kEuclidean>(
-          t, q, [&](std::size_t lane) HWY_ATTR { return kernels[at(lane)]; },
-          [&](std::size_t lane) HWY_ATTR { return pairs[at(lane)]; });
+      const auto kernel_of = [&](std::size_t lane) HWY_ATTR { return kernels[at(lane)]; };
+      const Geometry g =
+          geometryOf<kEuclidean>(t, q, kernel_of, [&](std::size_t lane) HWY_ATTR { return pairs[at(lane)]; });
       // The scalar version of these lines, with their reasons, is responseVjp().
       const auto chord_counts = chordCounts(g);
       const auto d2 = hn::IfThenElse(chord_counts, g.chord, g.plane);
@@ -278,12 +436,7 @@ void respondVjpMode(const PairTables& t, std::span<const QueryRow> queries, cons
       auto position_x = hn::MulAdd(g.cosine, gx, hn::Mul(g.sine, gy));
       auto position_y = hn::NegMulAdd(g.sine, gx, hn::Mul(g.cosine, gy));
       if (!hn::AllFalse(d, chord_counts)) {
-        const auto basis = [&](std::size_t first) HWY_ATTR {
-          return loadColumns(d, [&](std::size_t lane) HWY_ATTR {
-            return reinterpret_cast<const float*>(t.kernels + kernels[at(lane)]) + first;
-          });
-        };
-        const auto bx = basis(8), by = basis(12);
+        const auto bx = kernelColumns(t, kernel_of, 8), by = kernelColumns(t, kernel_of, 12);
         const auto pull = hn::IfThenElseZero(chord_counts, hn::Neg(d_distance));
         position_x = hn::MulAdd(pull, hn::MulAdd(bx.c0, g.cx, hn::MulAdd(bx.c1, g.cy, hn::Mul(bx.c2, g.cz))),
                                 position_x);
@@ -316,10 +469,15 @@ HWY_AFTER_NAMESPACE();
 namespace heatskin::local {
 
 HWY_EXPORT(respondBlockT);
+HWY_EXPORT(refitLeavesT);
 HWY_EXPORT(respondVjpBlockT);
 
 void respondBlock(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& out) {
   HWY_DYNAMIC_DISPATCH(respondBlockT)(tables, queries, out);
+}
+
+void refitLeaves(const PairTables& tables, LeafTable& leaves, std::size_t first, std::size_t last) {
+  HWY_DYNAMIC_DISPATCH(refitLeavesT)(tables, leaves, first, last);
 }
 
 void respondVjpBlock(const PairTables& tables, std::span<const QueryRow> queries,

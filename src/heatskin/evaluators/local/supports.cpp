@@ -247,7 +247,8 @@ std::vector<SupportBuilder::Reached> SupportBuilder::propagate(const SupportSour
   return out;
 }
 
-void SupportBuilder::build(std::span<const SupportSource> sources, SupportTable& table) {
+void SupportBuilder::build(std::span<const SupportSource> sources, std::span<const std::uint32_t> order,
+                           SupportTable& table) {
   const std::size_t block_size = std::max<std::size_t>(1, (sources.size() + kBlocks - 1) / kBlocks);
   const std::size_t blocks = blockCount(sources.size(), block_size);
   block_pairs_.resize(std::max(block_pairs_.size(), blocks));
@@ -262,7 +263,7 @@ void SupportBuilder::build(std::span<const SupportSource> sources, SupportTable&
     sizes.clear();
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t before = pairs.size();
-      propagateInto(sources[i], scratch, pairs);
+      propagateInto(sources[order[i]], scratch, pairs);
       const std::size_t added = pairs.size() - before;
       sizes.push_back(static_cast<std::uint32_t>(added));
       if (all_pairs.fetch_add(added, std::memory_order_relaxed) + added > kMostPairs) throw std::bad_alloc();
@@ -272,7 +273,7 @@ void SupportBuilder::build(std::span<const SupportSource> sources, SupportTable&
       ++counts[pair.face];
   });
 
-  // Counts become positions: faces in order, within a face blocks in order, within a block kernels in order.
+  // Counts become positions: faces in order, within a face blocks in order, within a block sources in order.
   table.begin.resize(std::size_t{face_count_} + 1);
   std::uint32_t total = 0;
   for (std::size_t f = 0; f < face_count_; ++f) {
@@ -295,7 +296,7 @@ void SupportBuilder::build(std::span<const SupportSource> sources, SupportTable&
     for (std::size_t i = begin; i < end; ++i) {
       for (std::uint32_t n = block_sizes_[block][i - begin]; n > 0; --n, ++pair) {
         const std::uint32_t at = positions[pair->face]++;
-        table.kernels[at] = static_cast<std::uint32_t>(i);
+        table.kernels[at] = order[i];
         table.developments[at] = pair->development;
       }
     }

@@ -29,8 +29,7 @@ struct Development {
   bool operator==(const Development&) const = default;
 };
 
-/// Kernel-face pairs grouped by face, as parallel arrays; pairs of face f are [begin[f], begin[f + 1]),
-/// ordered by kernel.
+/// Kernel-face pairs grouped by face, as parallel arrays; pairs of face f are [begin[f], begin[f + 1]).
 struct SupportTable {
   std::vector<std::uint32_t> begin;       // [F + 1]
   std::vector<std::uint32_t> kernels;     // [P + padding]
@@ -49,9 +48,11 @@ class SupportBuilder {
   /// Fills `table` with every pair of a source and a face it reaches: the face's centroid is closer to the
   /// developed centre than radius + face radius, and the straight line there passes the edges it should
   /// (edge-window test). Each pair is finalised once, in the order of distance; with Sight::kCarried, in that
-  /// of the length of a path that stays in what is visible. Throws std::bad_alloc when there are more than
-  /// 2^27 pairs.
-  void build(std::span<const SupportSource> sources, SupportTable& table);
+  /// of the length of a path that stays in what is visible. `order` names every source once: the pairs of a
+  /// face follow it, and an order in which neighbours stay together is worked off faster. Throws
+  /// std::bad_alloc when there are more than 2^27 pairs.
+  void build(std::span<const SupportSource> sources, std::span<const std::uint32_t> order,
+             SupportTable& table);
 
   /// The same for a single source, in the order the faces were reached (for tests and the geometry table).
   struct Reached {
