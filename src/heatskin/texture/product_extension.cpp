@@ -29,7 +29,7 @@ constexpr std::size_t kWrittenInfoBytes = kMaxInfoBytes / 3;
 /// Kernels are 20 bytes, so this is a gigabyte of them.
 constexpr std::size_t kMaxKernels = std::size_t{50} << 20;
 
-constexpr std::string_view kRuleNames[] = {"perQuery", "perFace"};
+constexpr std::string_view kRuleNames[] = {"perQuery", "perFace", "byReach"};
 constexpr std::string_view kSightNames[] = {"lastEdge", "carried"};
 
 /// Every option that decides a colour, with its name in the file and its limits. The binding below stops
@@ -37,7 +37,7 @@ constexpr std::string_view kSightNames[] = {"lastEdge", "carried"};
 template <class Options, class Visitor>
 void visitLocalOptions(Options& options, Visitor&& visit) {
   auto& [diffusion_time, window_sigma, max_radius, support_tail, candidates, rule, rebuild_interval,
-         isotropic, euclidean, sight, edge_tolerance, proxy_faces] = options;
+         isotropic, euclidean, sight, edge_tolerance, join_corners, proxy_faces] = options;
   (void)rebuild_interval;  // only matters while kernels move
   visit.number("diffusionTime", diffusion_time, 1e-9, 1e9);
   visit.number("windowSigma", window_sigma, 0, 1e9);
@@ -49,6 +49,7 @@ void visitLocalOptions(Options& options, Visitor&& visit) {
   visit.boolean("euclidean", euclidean);
   visit.choice("sight", sight, kSightNames);
   visit.number("edgeTolerance", edge_tolerance, 0, 10);
+  visit.boolean("joinCorners", join_corners);
   visit.size("proxyFaces", proxy_faces, 0, std::numeric_limits<std::uint32_t>::max());
 }
 

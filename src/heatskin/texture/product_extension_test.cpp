@@ -22,6 +22,7 @@ ProductExtension unusual() {
   e.options.local.euclidean = true;
   e.options.local.sight = local::Sight::kCarried;
   e.options.local.edge_tolerance = 0.05;
+  e.options.local.join_corners = true;
   e.options.local.proxy_faces = 5000;
   e.mean_color = {0.1f, 0.2f, 1.0f};
   e.kernels = 7;

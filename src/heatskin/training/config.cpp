@@ -94,7 +94,7 @@ constexpr std::string_view kDecays[] = {"halving", "cosine"};
 constexpr std::string_view kSamplings[] = {"paper", "stratified"};
 constexpr std::string_view kDensities[] = {"paper", "budget"};
 constexpr std::string_view kSights[] = {"last_edge", "carried"};
-constexpr std::string_view kCandidateRules[] = {"per_query", "per_face"};
+constexpr std::string_view kCandidateRules[] = {"per_query", "per_face", "by_reach"};
 
 constexpr double kMaxRate = 1e4;
 constexpr double kMaxSamples = 5e7;  // 2.4 GB of pool
@@ -110,8 +110,8 @@ constexpr Option kOptions[] = {
     option("steps", HEATSKIN_FIELD(train.steps), 1, 1e7, "optimisation steps"),
     option("batch", HEATSKIN_FIELD(train.batch), 1, 1e6, "samples per step"),
     option("seed", HEATSKIN_FIELD(train.seed), 0, 0x1p63, "seed of everything random"),
-    option("transport_angle", HEATSKIN_FIELD(train.transport_angle), "carry angles along a walk instead of keeping them relative to the frame of the new face"),
-    option("wrap_angle", HEATSKIN_FIELD(train.wrap_angle), "angles modulo pi instead of clamping"),
+    option("transport_angle", HEATSKIN_FIELD(train.transport_angle), "carry angles along a walk instead of keeping them relative to the frame of the new face; local only"),
+    option("wrap_angle", HEATSKIN_FIELD(train.wrap_angle), "angles modulo pi instead of clamping; local only"),
     choice<kClampedColors>("clamped_colors", HEATSKIN_FIELD(train.clamped_colors), "spots whose colour was clamped are left as they are (the clamp's derivative) or led back; by_method: led back unless the method is local"),
 
     option("local.diffusion_time", HEATSKIN_FIELD(evaluator.local.diffusion_time), 1e-6, 1e3, "t of the heat kernel"),
@@ -119,12 +119,13 @@ constexpr Option kOptions[] = {
     option("local.max_radius", HEATSKIN_FIELD(evaluator.local.max_radius), 1e-4, kMaxLength, "cap of the support radius"),
     option("local.support_tail", HEATSKIN_FIELD(evaluator.local.support_tail), 1e-6, 0.5, "f at the rim of the support"),
     option("local.candidates", HEATSKIN_FIELD(evaluator.local.candidates), 1, 1000, "kernels a query looks at"),
-    choice<kCandidateRules>("local.rule", HEATSKIN_FIELD(evaluator.local.rule), "whose nearest kernels: the query's own (PQ) or its face's (PF)"),
+    choice<kCandidateRules>("local.rule", HEATSKIN_FIELD(evaluator.local.rule), "which kernels, where a face has too many: the query's nearest (PQ), its face's (PF), or the query's nearest in units of their supports (by_reach)"),
     option("local.rebuild_interval", HEATSKIN_FIELD(evaluator.local.rebuild_interval), 1, 1e6, "steps between renewals of the supports"),
     option("local.isotropic", HEATSKIN_FIELD(evaluator.local.isotropic), "ignore anisotropy and angle"),
     option("local.euclidean", HEATSKIN_FIELD(evaluator.local.euclidean), "chord distance and projected frame instead of developed ones"),
     choice<kSights>("local.sight", HEATSKIN_FIELD(evaluator.local.sight), "what an unfolding must see: the last edge as in the paper, or what all edges before leave visible"),
     option("local.edge_tolerance", HEATSKIN_FIELD(evaluator.local.edge_tolerance), 0, 1, "of the edge window, in edge lengths"),
+    option("local.join_corners", HEATSKIN_FIELD(evaluator.local.join_corners), "faces around a vertex see it at one place of a kernel's plane: smaller colour jumps across edges"),
     option("local.proxy_faces", HEATSKIN_FIELD(evaluator.local.proxy_faces), 0, 1e9, "supports of surfaces with more than twice as many faces live on a simplified copy with so many; 0: never"),
 
     option("thermal.diffusion_time", HEATSKIN_FIELD(evaluator.thermal.diffusion_time), 1e-6, 1e3, "t of the heat kernel"),
@@ -536,6 +537,10 @@ TrainOptions trainOptions(const FitConfig& config) {
     options.clamped_colors =
         config.evaluator.method == "local" ? ClampedColors::kLeft : ClampedColors::kLedBack;
   }
+  // Angles of the other methods count from the curvature directions their operators are made of, and stop at
+  // the ends of the grid of operators: nothing to carry from one face's frame to the next one's, nothing to
+  // wrap.
+  if (config.evaluator.method != "local") options.transport_angle = options.wrap_angle = false;
   return options;
 }
 

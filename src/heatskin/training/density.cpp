@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "heatskin/base/rng.h"
+#include "heatskin/training/angles.h"
 #include "heatskin/training/streams.h"
 
 namespace heatskin {
@@ -55,11 +56,6 @@ float insideThreshold(double value) {
   return std::clamp(static_cast<float>(value), KernelRanges::kMinThreshold, KernelRanges::kMaxThreshold);
 }
 
-float insideAngle(double angle, bool wrap) {
-  if (wrap) angle -= std::numbers::pi * std::floor(angle / std::numbers::pi);
-  return std::clamp(static_cast<float>(angle), KernelRanges::kMinAngle, KernelRanges::kMaxAngle);
-}
-
 /// Splits kernel `i`, or clones it if it is small.
 void multiply(TrainerState& state, std::size_t i, const TrainOptions& options, const Walker& walker) {
   const DensityOptions& d = options.density;
@@ -73,10 +69,7 @@ void multiply(TrainerState& state, std::size_t i, const TrainOptions& options, c
   const auto place = [&](std::size_t k, const Vec2& by) {
     const WalkOutcome outcome = walker.walk(from, by);
     kernels.positions[k] = outcome.end;
-    const double turn = options.transport_angle
-                            ? std::atan2(outcome.end_from_start.sine, outcome.end_from_start.cosine)
-                            : 0.0;
-    kernels.angles[k] = insideAngle(kernels.angles[k] + turn, options.wrap_angle);
+    if (options.transport_angle) kernels.angles[k] = carriedAngle(kernels.angles[k], outcome.end_from_start);
     kernels.thresholds[k] = insideThreshold(1 - reach / d.split_shrink);
     forget(state, k);
   };
@@ -207,7 +200,7 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
       const double reach = 1 - static_cast<double>(kernels.thresholds[k]);
       kernels.thresholds[k] = insideThreshold(1 - reach / d.split_shrink);
       // The angle belongs to another face's frame; a fresh one is as good.
-      kernels.angles[k] = insideAngle(std::numbers::pi * random.uniform(1 + inserted), options.wrap_angle);
+      kernels.angles[k] = wrappedAngle(std::numbers::pi * random.uniform(1 + inserted));
     } else {
       kernels.thresholds[k] = insideThreshold(mean_threshold);
       kernels.anisotropies[k] = KernelRanges::kMinAnisotropy;

@@ -97,9 +97,9 @@ struct TrainOptions {
   StartOptions start;
   LearningRates rates;
   DensityOptions density;
-  bool transport_angle =
-      false;  ///< carry theta along the walk instead of keeping it relative to the new face's frame
-  bool wrap_angle = false;  ///< theta modulo pi instead of clamping
+  bool transport_angle = true;  ///< carry theta along the walk instead of keeping it relative to the new
+                                ///< face's frame; local only
+  bool wrap_angle = false;      ///< theta modulo pi instead of clamping
   ClampedColors clamped_colors = ClampedColors::kByMethod;
 };
 

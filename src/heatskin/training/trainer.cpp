@@ -10,6 +10,7 @@
 #include "heatskin/base/rng.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/kernels/compositor.h"
+#include "heatskin/training/angles.h"
 #include "heatskin/training/start.h"
 #include "heatskin/training/streams.h"
 
@@ -300,14 +301,11 @@ void Trainer::updateKernels(double rate) {
       state_.kernels.positions[i] = outcome.end;
       motions_[i] = outcome.end_from_start;
       if (options_.transport_angle) {
-        state_.kernels.angles[i] +=
-            static_cast<float>(std::atan2(outcome.end_from_start.sine, outcome.end_from_start.cosine));
+        state_.kernels.angles[i] = carriedAngle(state_.kernels.angles[i], outcome.end_from_start);
       }
 
       if (options_.wrap_angle) {
-        const double angle = state_.kernels.angles[i] - change[0];
-        state_.kernels.angles[i] =
-            static_cast<float>(angle - std::numbers::pi * std::floor(angle / std::numbers::pi));
+        state_.kernels.angles[i] = wrappedAngle(state_.kernels.angles[i] - change[0]);
       } else {
         move(state_.kernels.angles[i], change[0], KernelRanges::kMinAngle, KernelRanges::kMaxAngle);
       }

@@ -16,6 +16,9 @@ constexpr std::size_t kBlock = 512;
 // A face with more pairs than this gets leaves; below, looking at all of them is as fast.
 constexpr std::size_t kLargeFace = 160;
 
+// Support radii below this, in surface units, count as this: a kernel so small has no rank of its own.
+constexpr float kLeastReach = 1e-3f;
+
 static_assert(sizeof(QueryRow) % sizeof(float) == 0 && alignof(QueryRow) == alignof(float));
 constexpr std::size_t kQueryFloats = sizeof(QueryRow) / sizeof(float);
 
@@ -45,6 +48,7 @@ PairTables LocalEvaluator::tables() const {
   PairTables t;
   t.supports = &supports_;
   t.kernels = rows_.data();
+  t.weights = options_.rule == CandidateRule::kByReach ? weights_.data() : nullptr;
   t.leaves = &leaves_;
   t.shape.heat = static_cast<float>(1 / (4 * options_.diffusion_time));
   t.shape.window = options_.window_sigma > 0
@@ -137,6 +141,13 @@ void LocalEvaluator::rebuild(const KernelSet& kernels) {
           static_cast<float>(supportRadius(kernels.sharpnesses[i], kernels.thresholds[i], options_))};
     }
   });
+  if (options_.rule == CandidateRule::kByReach) {
+    weights_.resize(sources_.size());
+    std::transform(sources_.begin(), sources_.end(), weights_.begin(), [](const SupportSource& source) {
+      const float radius = std::max(source.radius, kLeastReach);
+      return 1 / (radius * radius);
+    });
+  }
   // Neighbours one after the other, for the memory's sake and for the leaves of large faces.
   std::vector<Vec3> centers(kernels.size());
   for (std::size_t i = 0; i < kernels.size(); ++i)
@@ -144,8 +155,8 @@ void LocalEvaluator::rebuild(const KernelSet& kernels) {
   builder_.build(sources_, hilbertOrder(centers), supports_);
   fillRows(kernels);
   if (options_.rule == CandidateRule::kPerFace) keepNearestToCentroid();
-  // A chord is not shorter than the development, but in the Euclidean variant it may be: no leaves then. With
-  // "PF" no face has more pairs than candidates.
+  // In the Euclidean variant distances say nothing about developed centres: no leaves then. With "PF" no face
+  // has more pairs than candidates.
   const std::size_t threshold = options_.euclidean ? kNone : std::max(kLargeFace, 2 * options_.candidates);
   leaves_.layOut(supports_, threshold);
   refit();
@@ -184,6 +195,7 @@ void LocalEvaluator::keepNearestToCentroid() {
     for (const auto& [distance, pair] : order) {
       s.kernels[to] = s.kernels[pair];
       s.developments[to] = s.developments[pair];
+      if (!s.charts.empty()) s.charts[to] = s.charts[pair];
       ++to;
     }
   }

@@ -67,6 +67,7 @@ class LocalEvaluator final : public Evaluator {
   SupportTable supports_;
   LeafTable leaves_;
   std::vector<SupportSource> sources_;
+  std::vector<float> weights_;  // [N] of squared distances, with CandidateRule::kByReach
   std::vector<Rigid2>
       reference_from_face_;  // [N] coordinates of the face at the last rebuild from those of the present face
   std::vector<Projection> projections_;  // [N] with a proxy, instead of the above

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "heatskin/base/rng.h"
@@ -141,6 +142,22 @@ TEST(LocalEvaluator, LargeFacesAreSearchedByLeavesWithTheSameCandidates) {
     SCOPED_TRACE(candidates);
     options.candidates = candidates;
     expectTwins(cube, options, 3000);
+  }
+}
+
+TEST(LocalEvaluator, JoinedCornersAndReachHaveTheSameTwins) {
+  const Surface ball = testing::build(testing::bumpySphere(3, 0.1, 2));
+  const Surface coarse = testing::build(testing::bumpySphere(1, 0.5, 5));
+  for (const bool joined : {false, true}) {
+    for (const CandidateRule rule : {CandidateRule::kPerQuery, CandidateRule::kByReach}) {
+      SCOPED_TRACE(fmt::format("joined {}, rule {}", joined, static_cast<int>(rule)));
+      LocalOptions options;
+      options.join_corners = joined;
+      options.rule = rule;
+      expectTwins(ball, options, 2000);
+      options.max_radius = 1.0;
+      expectTwins(coarse, options, 3000);
+    }
   }
 }
 

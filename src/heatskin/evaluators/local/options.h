@@ -8,6 +8,7 @@ namespace heatskin::local {
 enum class CandidateRule {
   kPerQuery,  ///< PQ: its own nearest
   kPerFace,   ///< PF: those nearest to the face's centroid, the same for the whole face
+  kByReach,   ///< its own nearest in units of their support radii: a wide kernel is not lost among small ones
 };
 
 /// What a development must see on its way to the next face.
@@ -30,6 +31,10 @@ struct LocalOptions {
   bool euclidean = false;  ///< chord distance and a frame projected in space, on unfolded supports
   Sight sight = Sight::kLastEdge;
   double edge_tolerance = 0.1;  ///< of the edge window, in edge lengths (METHOD section 8)
+  /// Faces around a vertex see it at one place of a kernel's plane, the mean of where each of them alone
+  /// would see it: no jumps where developments from two sides of a curved place meet. Not in the Euclidean
+  /// variant.
+  bool join_corners = false;
   /// Surfaces with more than twice as many faces get a support proxy with about so many; 0: never one.
   std::size_t proxy_faces = 20000;
 };

@@ -4,45 +4,6 @@
 #include <numeric>
 
 namespace heatskin::local {
-namespace {
-
-Query<float> queryOf(const QueryRow& q) {
-  return {q.x, q.y, q.space_x, q.space_y, q.space_z};
-}
-
-/// Replaces the development by projection in space: centre and axis are those of the kernel's own plane, the
-/// query is projected into it, and the distance is the chord (ablation row "Euclidean distance and frame").
-void projectInSpace(const KernelRow& k, const QueryRow& row, Developed<float>& developed, Query<float>& q) {
-  const float dx = row.space_x - k.space_x, dy = row.space_y - k.space_y, dz = row.space_z - k.space_z;
-  developed.center_x = developed.center_y = 0;
-  developed.axis_x = k.axis_x;
-  developed.axis_y = k.axis_y;
-  q.x = k.basis_x[0] * dx + k.basis_x[1] * dy + k.basis_x[2] * dz;
-  q.y = k.basis_y[0] * dx + k.basis_y[1] * dy + k.basis_y[2] * dz;
-}
-
-}  // namespace
-
-void LeafTable::layOut(const SupportTable& supports, std::size_t threshold) {
-  index_of_face.clear();
-  faces.clear();
-  std::uint32_t leaf = 0;
-  for (std::uint32_t f = 0; f + 1 < supports.begin.size(); ++f) {
-    const std::size_t pairs = supports.begin[f + 1] - supports.begin[f];
-    if (pairs <= threshold) continue;
-    const auto leaves = static_cast<std::uint32_t>((pairs + kLeaf - 1) / kLeaf);
-    faces.push_back({f, leaf, leaves});
-    leaf += leaves;
-  }
-  if (faces.empty()) return;
-  index_of_face.assign(supports.begin.size() - 1, kNone);
-  for (std::uint32_t i = 0; i < faces.size(); ++i)
-    index_of_face[faces[i].face] = i;
-  center_x.resize(leaf * kLeaf);
-  center_y.resize(leaf * kLeaf);
-  for (std::vector<float>* side : {&low_x, &low_y, &high_x, &high_y})
-    side->resize(leaf + ResponseBlock::kPadding);
-}
 
 Developed<float> develop(const PairTables& tables, std::uint32_t pair) {
   const SupportTable& s = *tables.supports;
@@ -60,18 +21,80 @@ Developed<float> develop(const PairTables& tables, std::uint32_t pair) {
   return developed;
 }
 
+namespace {
+
+Query<float> queryOf(const QueryRow& q) {
+  return {q.x, q.y, q.space_x, q.space_y, q.space_z};
+}
+
+/// A kernel and a query in one plane.
+struct Meeting {
+  Developed<float> kernel;
+  Query<float> query;
+  float cosine = 1, sine = 0;  ///< the plane from reference coordinates
+};
+
+Meeting meet(const PairTables& tables, const QueryRow& q, std::uint32_t pair) {
+  const SupportTable& s = *tables.supports;
+  const KernelRow& k = tables.kernels[s.kernels[pair]];
+  Meeting m{develop(tables, pair), queryOf(q)};
+  if (!tables.euclidean && s.charts.empty()) {
+    m.cosine = s.developments[pair].cosine;
+    m.sine = s.developments[pair].sine;
+    return m;
+  }
+  m.kernel.axis_x = k.axis_x;
+  m.kernel.axis_y = k.axis_y;
+  if (tables.euclidean) {
+    // Projected into the kernel's own plane (ablation row "Euclidean distance and frame"); the chord is the
+    // longer one then.
+    const float dx = q.space_x - k.space_x, dy = q.space_y - k.space_y, dz = q.space_z - k.space_z;
+    m.kernel.center_x = m.kernel.center_y = 0;
+    m.query.x = k.basis_x[0] * dx + k.basis_x[1] * dy + k.basis_x[2] * dz;
+    m.query.y = k.basis_y[0] * dx + k.basis_y[1] * dy + k.basis_y[2] * dz;
+  } else {
+    const Chart& c = s.charts[pair];
+    m.kernel.center_x = k.center_x;
+    m.kernel.center_y = k.center_y;
+    m.query.x = c.xx * q.x + c.xy * q.y + c.x;
+    m.query.y = c.yx * q.x + c.yy * q.y + c.y;
+  }
+  return m;
+}
+
+}  // namespace
+
+void LeafTable::layOut(const SupportTable& supports, std::size_t threshold) {
+  index_of_face.clear();
+  faces.clear();
+  std::uint32_t leaf = 0;
+  for (std::uint32_t f = 0; f + 1 < supports.begin.size(); ++f) {
+    const std::size_t pairs = supports.begin[f + 1] - supports.begin[f];
+    if (pairs <= threshold) continue;
+    const auto leaves = static_cast<std::uint32_t>((pairs + kLeaf - 1) / kLeaf);
+    faces.push_back({f, leaf, leaves, 1});
+    leaf += leaves;
+  }
+  if (faces.empty()) return;
+  index_of_face.assign(supports.begin.size() - 1, kNone);
+  for (std::uint32_t i = 0; i < faces.size(); ++i)
+    index_of_face[faces[i].face] = i;
+  center_x.resize(leaf * kLeaf);
+  center_y.resize(leaf * kLeaf);
+  center_weight.resize(leaf * kLeaf);
+  for (std::vector<float>* of_leaf : {&low_x, &low_y, &high_x, &high_y, &weight})
+    of_leaf->resize(leaf + ResponseBlock::kPadding);
+}
+
 void respondBlockScalar(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& out) {
   std::vector<std::pair<float, std::uint32_t>> found;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     found.clear();
     for (std::uint32_t pair = tables.supports->begin[queries[i].face];
          pair < tables.supports->begin[queries[i].face + 1]; ++pair) {
-      Developed<float> developed = develop(tables, pair);
-      Query<float> q = queryOf(queries[i]);
-      if (tables.euclidean) {
-        projectInSpace(tables.kernels[tables.supports->kernels[pair]], queries[i], developed, q);
-      }
-      found.emplace_back(squaredDistance(developed, q), pair);
+      const Meeting m = meet(tables, queries[i], pair);
+      const float weight = tables.weights != nullptr ? tables.weights[tables.supports->kernels[pair]] : 1.0f;
+      found.emplace_back(weight * squaredDistance(m.kernel, m.query), pair);
     }
     if (found.size() > tables.candidates) {
       std::nth_element(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(tables.candidates),
@@ -83,12 +106,10 @@ void respondBlockScalar(const PairTables& tables, std::span<const QueryRow> quer
     std::fill_n(out.kernels.begin() + static_cast<std::ptrdiff_t>(i * out.stride), out.stride, 0u);
     for (std::size_t n = 0; n < found.size(); ++n) {
       const std::uint32_t pair = found[n].second, kernel = tables.supports->kernels[pair];
-      Developed<float> developed = develop(tables, pair);
-      Query<float> q = queryOf(queries[i]);
-      if (tables.euclidean) projectInSpace(tables.kernels[kernel], queries[i], developed, q);
+      const Meeting m = meet(tables, queries[i], pair);
       out.kernels[i * out.stride + n] = kernel;
       out.pairs[i * out.stride + n] = pair;
-      out.x[i * out.stride + n] = response(developed, q, tables.shape);
+      out.x[i * out.stride + n] = response(m.kernel, m.query, tables.shape);
     }
   }
 }
@@ -101,15 +122,12 @@ void respondVjpBlockScalar(const PairTables& tables, std::span<const QueryRow> q
       if (dx[at] == 0) continue;
       const std::uint32_t pair = responses.pairs[at], kernel = responses.kernels[at];
       const KernelRow& k = tables.kernels[kernel];
-      Developed<float> developed = develop(tables, pair);
-      Query<float> q = queryOf(queries[i]);
-      if (tables.euclidean) projectInSpace(k, queries[i], developed, q);
-      const Gradient<float> g = responseVjp(developed, q, tables.shape, dx[at]);
+      const Meeting m = meet(tables, queries[i], pair);
+      const Gradient<float> g = responseVjp(m.kernel, m.query, tables.shape, dx[at]);
       float* row = sums.row(kernel);
       // The development is fixed: dL/d(centre) = A^T dL/dS, plus the chord's part through the tangent
       // vectors.
-      const float c = tables.euclidean ? 1 : tables.supports->developments[pair].cosine;
-      const float s = tables.euclidean ? 0 : tables.supports->developments[pair].sine;
+      const float c = m.cosine, s = m.sine;
       row[GradientRow::kPositionX] += c * g.center_x + s * g.center_y + k.basis_x[0] * g.space_x +
                                       k.basis_x[1] * g.space_y + k.basis_x[2] * g.space_z;
       row[GradientRow::kPositionY] += -s * g.center_x + c * g.center_y + k.basis_y[0] * g.space_x +

@@ -38,11 +38,14 @@ struct LeafTable {
 
   struct Face {
     std::uint32_t face, first_leaf, leaves;
+    float shrinkage;  ///< squared distances are at least this many times those in the plane of the face
   };
   std::vector<std::uint32_t> index_of_face;  // [F] into faces, or kNone; empty when no face is large
   std::vector<Face> faces;
   std::vector<float> center_x, center_y;            // [leaf, kLeaf] far away where a face has no more pairs
+  std::vector<float> center_weight;                 // [leaf, kLeaf] of the kernels
   std::vector<float> low_x, low_y, high_x, high_y;  // [leaf + padding] boxes
+  std::vector<float> weight;                        // [leaf + padding] the least of its kernels
 
   /// Makes leaves for the faces of `supports` with more than `threshold` pairs; refitLeaves() fills them.
   void layOut(const SupportTable& supports, std::size_t threshold);
@@ -52,17 +55,20 @@ struct LeafTable {
 struct PairTables {
   const SupportTable* supports;
   const KernelRow* kernels;
+  const float* weights;  ///< of squared distances, per kernel, when candidates are chosen; or null
   const LeafTable* leaves;
   Shape<float> shape;
   std::size_t candidates;  ///< per query
   bool euclidean;          ///< chord distance and spatial frame instead of the development
 };
 
-/// Candidates (all pairs of the face, or the nearest `candidates`) and responses. `out` has been resized.
+/// Candidates (all pairs of the face, or the `candidates` with the least weighted distances) and responses.
+/// `out` has been resized.
 void respondBlock(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& out);
 void respondBlockScalar(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& out);
 
-/// Centres and boxes of the leaves of faces[first] .. faces[last - 1], as the kernels' rows have them now.
+/// Centres, weights and boxes of the leaves of faces[first] .. faces[last - 1], as the kernels' rows have
+/// them now.
 void refitLeaves(const PairTables& tables, LeafTable& leaves, std::size_t first, std::size_t last);
 
 /// Gradients into the evaluator's entries of `sums`; positions in reference coordinates.
@@ -71,7 +77,7 @@ void respondVjpBlock(const PairTables& tables, std::span<const QueryRow> queries
 void respondVjpBlockScalar(const PairTables& tables, std::span<const QueryRow> queries,
                            const ResponseBlock& responses, std::span<const float> dx, GradientSums& sums);
 
-/// The kernel of a pair seen from the pair's face.
+/// The kernel of a pair seen from the pair's face, by its development.
 Developed<float> develop(const PairTables& tables, std::uint32_t pair);
 
 }  // namespace heatskin::local

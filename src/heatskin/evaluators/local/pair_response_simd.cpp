@@ -26,6 +26,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using heatskin::HWY_NAMESPACE::addColumns;
 using heatskin::HWY_NAMESPACE::Columns;
 using heatskin::HWY_NAMESPACE::countInside;
+using heatskin::HWY_NAMESPACE::extentOf;
 using heatskin::HWY_NAMESPACE::fastExp;
 using heatskin::HWY_NAMESPACE::findBorder;
 using heatskin::HWY_NAMESPACE::keepWanted;
@@ -64,7 +65,14 @@ HWY_INLINE Vector developY(const Columns<Vector>& motion, Vector x, Vector y) {
 }
 
 /// `kernel_of` and `pair_of` give the numbers of a lane's kernel and pair.
-template <bool kEuclidean, class KernelOf, class PairOf>
+/// Whose plane q - S lies in.
+enum class Plane {
+  kFace,       ///< that of the query's face, by the development
+  kKernel,     ///< the kernel's, by the chart
+  kProjected,  ///< the kernel's, by projection in space (Euclidean variant)
+};
+
+template <Plane kPlane, class KernelOf, class PairOf>
 HWY_INLINE Geometry geometryOf(const PairTables& t, const QueryRow& q, const KernelOf& kernel_of,
                                const PairOf& pair_of) {
   const Tag d;
@@ -79,16 +87,26 @@ HWY_INLINE Geometry geometryOf(const PairTables& t, const QueryRow& q, const Ker
   g.cz = hn::Sub(hn::Set(d, q.space_z), anisotropy_space.c3);
   g.chord = hn::MulAdd(g.cx, g.cx, hn::MulAdd(g.cy, g.cy, hn::Mul(g.cz, g.cz)));
   const auto axis_x = center_axis.c2, axis_y = center_axis.c3;
-  if constexpr (kEuclidean) {
+  const auto x = center_axis.c0, y = center_axis.c1;
+  if constexpr (kPlane != Plane::kFace) {
     g.cosine = hn::Set(d, 1.0f);
     g.sine = hn::Zero(d);
     g.axis_x = axis_x;
     g.axis_y = axis_y;
+  }
+  if constexpr (kPlane == Plane::kProjected) {
     const auto bx = kernelColumns(t, kernel_of, 8), by = kernelColumns(t, kernel_of, 12);
     g.dx = hn::MulAdd(bx.c0, g.cx, hn::MulAdd(bx.c1, g.cy, hn::Mul(bx.c2, g.cz)));
     g.dy = hn::MulAdd(by.c0, g.cx, hn::MulAdd(by.c1, g.cy, hn::Mul(by.c2, g.cz)));
+  } else if constexpr (kPlane == Plane::kKernel) {
+    const auto matrix =
+        loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &t.supports->charts[pair_of(lane)].xx; });
+    const auto offset =
+        loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &t.supports->charts[pair_of(lane)].x; });
+    const auto qx = hn::Set(d, q.x), qy = hn::Set(d, q.y);
+    g.dx = hn::MulAdd(matrix.c0, qx, hn::MulAdd(matrix.c1, qy, hn::Sub(offset.c0, x)));
+    g.dy = hn::MulAdd(matrix.c2, qx, hn::MulAdd(matrix.c3, qy, hn::Sub(offset.c1, y)));
   } else {
-    const auto x = center_axis.c0, y = center_axis.c1;
     const auto motion = loadColumns(
         d, [&](std::size_t lane) HWY_ATTR { return &t.supports->developments[pair_of(lane)].cosine; });
     g.cosine = motion.c0;
@@ -106,24 +124,36 @@ HWY_INLINE hn::Mask<Tag> chordCounts(const Geometry& g) {
   return hn::Gt(g.chord, hn::Mul(hn::Set(Tag(), kChordSlack<float>), g.plane));
 }
 
-/// Distances and responses of a vector of pairs.
-template <bool kEuclidean, class KernelOf, class PairOf>
+/// The kernels' weights of squared distances.
+template <class KernelOf>
+HWY_INLINE Vector weights(const PairTables& t, const KernelOf& kernel_of) {
+  const Tag d;
+  if (t.weights == nullptr) return hn::Set(d, 1.0f);
+  HWY_ALIGN float values[hn::MaxLanes(Tag())];
+  for (std::size_t lane = 0; lane < hn::Lanes(d); ++lane)
+    values[lane] = t.weights[kernel_of(lane)];
+  return hn::Load(d, values);
+}
+
+/// Weighted distances and responses of a vector of pairs.
+template <Plane kPlane, class KernelOf, class PairOf>
 HWY_INLINE void respondVector(const PairTables& t, const QueryRow& q, const KernelOf& kernel_of,
                               const PairOf& pair_of, float* HWY_RESTRICT squared, float* HWY_RESTRICT x) {
   const Tag d;
   const auto heat = hn::Set(d, t.shape.heat), window = hn::Set(d, t.shape.window);
   const auto tiny = hn::Set(d, kCoincident<float>);
-  const Geometry g = geometryOf<kEuclidean>(t, q, kernel_of, pair_of);
+  const Geometry g = geometryOf<kPlane>(t, q, kernel_of, pair_of);
   const auto d2 = hn::IfThenElse(chordCounts(g), g.chord, g.plane);
   const auto v = hn::NegMulAdd(g.axis_y, g.dx, hn::Mul(g.axis_x, g.dy));
   const auto share = hn::IfThenElseZero(hn::Gt(g.plane, tiny), hn::Div(hn::Mul(v, v), g.plane));
   const auto rate = hn::MulAdd(heat, hn::MulAdd(g.anisotropy, share, hn::Set(d, 1.0f)), window);
   hn::StoreU(fastExp(d, hn::Neg(hn::Mul(d2, rate))), d, x);
-  if (squared != nullptr) hn::StoreU(d2, d, squared);
+  if (squared != nullptr) hn::StoreU(hn::Mul(d2, weights(t, kernel_of)), d, squared);
 }
 
-/// The pairs [begin, end) with their distances and responses; the arrays have room for a vector more.
-template <bool kEuclidean>
+/// The pairs [begin, end) with their weighted distances and responses; the arrays have room for a vector
+/// more.
+template <Plane kPlane>
 HWY_INLINE void respondRange(const PairTables& t, const QueryRow& q, std::uint32_t begin, std::uint32_t end,
                              float* HWY_RESTRICT squared, float* HWY_RESTRICT x,
                              std::uint32_t* HWY_RESTRICT pairs, std::uint32_t* HWY_RESTRICT kernels) {
@@ -132,7 +162,7 @@ HWY_INLINE void respondRange(const PairTables& t, const QueryRow& q, std::uint32
   const SupportTable& s = *t.supports;
   for (std::uint32_t pair = begin; pair < end; pair += static_cast<std::uint32_t>(lanes)) {
     const std::size_t at = pair - begin;
-    respondVector<kEuclidean>(
+    respondVector<kPlane>(
         t, q, [&](std::size_t lane) HWY_ATTR { return s.kernels[pair + lane]; },
         [&](std::size_t lane) HWY_ATTR { return pair + lane; }, squared == nullptr ? nullptr : squared + at,
         x + at);
@@ -161,8 +191,17 @@ struct Selection {
   }
 };
 
-/// The nearest pairs of a face with leaves. Distances in the plane of the face come from the leaves' centres;
-/// they are never longer than those that count (a chord replaces a development that is too short).
+/// Where leaves have no pair their centres are this far away: more than any query, and the square is finite.
+constexpr float kFar = 1e15f;
+
+/// More than weighted squared distances of pairs, less than those of such places.
+constexpr float kEverything = 1e25f;
+
+/// The nearest pairs of a face with leaves, by weighted squared distances. Those in the plane of the face
+/// come from the leaves' centres; squared and times the face's shrinkage they are never longer than those
+/// that count: a chord replaces a development that is too short, and a chart shrinks lengths by no more than
+/// that.
+template <Plane kPlane>
 class LeafSearch {
  public:
   LeafSearch(const PairTables& t, const QueryRow& q, const LeafTable::Face& face, Selection& s)
@@ -180,10 +219,13 @@ class LeafSearch {
     for (std::size_t i = 0; i < count; ++i)
       farthest = std::max(farthest, s_.squared[i]);
     respond(count);
-    // Where no chord was longer than the development, these are the nearest: all others are farther even
-    // in the plane. The factor is the float rounding of a squared distance.
-    if (countInside<Wanted::kSmallest>(s_.squared.data(), count, farthest * 1.00001f) == count) return count;
-    return runWithChords(farthest, wanted);
+    // Where no distance is longer than in the face, these are the nearest: all others are farther even there.
+    // The factor is the float rounding of a squared distance.
+    if (kPlane == Plane::kFace &&
+        countInside<Wanted::kSmallest>(s_.squared.data(), count, farthest * 1.00001f) == count) {
+      return count;
+    }
+    return runWidening(extentOf(s_.squared.data(), count).most / face_.shrinkage, wanted);
   }
 
  private:
@@ -191,7 +233,7 @@ class LeafSearch {
     return t_.supports->begin[face_.face + 1] - t_.supports->begin[face_.face];
   }
 
-  /// Squared distances to the boxes of all leaves; the number of the least.
+  /// Bounds of the weighted distances of all leaves, from their boxes; the number of the least.
   HWY_INLINE std::size_t nearestLeaf() {
     const Tag d;
     const UnsignedTag du;
@@ -205,7 +247,7 @@ class LeafSearch {
                                             hn::Sub(qx, hn::LoadU(d, l.high_x.data() + leaf))));
       const auto dy = hn::Max(zero, hn::Max(hn::Sub(hn::LoadU(d, l.low_y.data() + leaf), qy),
                                             hn::Sub(qy, hn::LoadU(d, l.high_y.data() + leaf))));
-      const auto squared = hn::MulAdd(dx, dx, hn::Mul(dy, dy));
+      const auto squared = hn::Mul(hn::MulAdd(dx, dx, hn::Mul(dy, dy)), hn::LoadU(d, l.weight.data() + leaf));
       hn::StoreU(squared, d, s_.leaf_squared.data() + i);
       const auto nearer = hn::And(hn::Lt(squared, best), hn::FirstN(d, face_.leaves - i));
       best = hn::IfThenElse(nearer, squared, best);
@@ -218,7 +260,7 @@ class LeafSearch {
         du, hn::IfThenElse(hn::RebindMask(du, least), best_leaf, hn::Set(du, face_.leaves - 1))));
   }
 
-  /// Squared distances in the plane to the centres of a leaf, a vector at a time.
+  /// Weighted squared distances in the plane to the centres of a leaf, a vector at a time.
   template <class Use>
   HWY_INLINE void overLeaf(std::size_t leaf, const Use& use) const {
     const Tag d;
@@ -227,12 +269,13 @@ class LeafSearch {
       const std::size_t at = (face_.first_leaf + leaf) * LeafTable::kLeaf + n;
       const auto dx = hn::Sub(hn::Set(d, q_.x), hn::LoadU(d, l.center_x.data() + at));
       const auto dy = hn::Sub(hn::Set(d, q_.y), hn::LoadU(d, l.center_y.data() + at));
-      use(leaf * LeafTable::kLeaf + n, hn::MulAdd(dx, dx, hn::Mul(dy, dy)));
+      use(leaf * LeafTable::kLeaf + n,
+          hn::Mul(hn::MulAdd(dx, dx, hn::Mul(dy, dy)), hn::LoadU(d, l.center_weight.data() + at)));
     }
   }
 
-  /// A squared radius with at least `wanted` centres: those of the leaves around the nearest one suffice, and
-  /// being close together in the order they are so in the plane.
+  /// A weighted distance with at least `wanted` centres inside: those of the leaves around the nearest one
+  /// suffice, and being close together in the order they are so in the plane.
   HWY_INLINE float radiusWithEnough(std::size_t nearest, std::size_t wanted) {
     const Tag d;
     // Twice the number, so that a query at the rim of these leaves does not find its own side in them only at
@@ -249,7 +292,7 @@ class LeafSearch {
     return findBorder<Wanted::kSmallest>(s_.squared.data(), seen, wanted).value;
   }
 
-  /// All pairs with centres up to a squared radius, in the order of pairs; their number.
+  /// All pairs with centres up to a weighted distance, in the order of pairs; their number.
   HWY_INLINE std::size_t collect(float radius) {
     const Tag d;
     const UnsignedTag du;
@@ -283,20 +326,22 @@ class LeafSearch {
     for (std::size_t i = 0; i < whole; ++i)
       kernels[i] = t_.supports->kernels[pairs[i]];
     for (std::size_t i = 0; i < whole; i += lanes) {
-      respondVector<false>(
+      respondVector<kPlane>(
           t_, q_, [&](std::size_t lane) HWY_ATTR { return kernels[i + lane]; },
           [&](std::size_t lane) HWY_ATTR { return pairs[i + lane]; }, s_.squared.data() + i, s_.x.data() + i);
     }
   }
 
   /// The general case: wider and wider, until enough of what was seen is nearer than all that was not.
-  HWY_NOINLINE std::size_t runWithChords(float radius, std::size_t wanted) {
+  HWY_NOINLINE std::size_t runWidening(float radius, std::size_t wanted) {
     const std::size_t all = pairCount();
-    for (;;) {
-      radius = std::max(2 * radius, kCoincident<float>);
+    for (;; radius *= 2) {
+      // Where a chart folds a face the radius is infinite; it must not reach the far places of missing pairs.
+      radius = std::clamp(radius, kCoincident<float>, kEverything);
       const std::size_t count = collect(radius);
       respond(count);
-      if (count == all || countInside<Wanted::kSmallest>(s_.squared.data(), count, radius) >= wanted) {
+      if (count == all ||
+          countInside<Wanted::kSmallest>(s_.squared.data(), count, radius * face_.shrinkage) >= wanted) {
         return keepWanted<Wanted::kSmallest>(count, wanted, s_.squared.data(), s_.pairs.data(),
                                              s_.kernels.data(), s_.x.data());
       }
@@ -309,7 +354,7 @@ class LeafSearch {
   Selection& s_;
 };
 
-template <bool kEuclidean>
+template <Plane kPlane>
 void respondMode(const PairTables& t, std::span<const QueryRow> queries, ResponseBlock& out) {
   thread_local Selection selection;
   for (std::size_t i = 0; i < queries.size(); ++i) {
@@ -320,18 +365,18 @@ void respondMode(const PairTables& t, std::span<const QueryRow> queries, Respons
     std::uint32_t* pairs = out.pairs.data() + base;
     std::uint32_t* kernels = out.kernels.data() + base;
     if (count <= t.candidates) {
-      respondRange<kEuclidean>(t, q, begin, end, nullptr, x, pairs, kernels);
+      respondRange<kPlane>(t, q, begin, end, nullptr, x, pairs, kernels);
       out.counts[i] = static_cast<std::uint32_t>(count);
       continue;
     }
     const std::uint32_t large = t.leaves->index_of_face.empty() ? kNone : t.leaves->index_of_face[q.face];
     std::size_t kept = 0;
-    if (!kEuclidean && large != kNone) {
-      kept = LeafSearch(t, q, t.leaves->faces[large], selection).run();
+    if (large != kNone) {
+      kept = LeafSearch<kPlane>(t, q, t.leaves->faces[large], selection).run();
     } else {
       selection.reserve(count);
-      respondRange<kEuclidean>(t, q, begin, end, selection.squared.data(), selection.x.data(),
-                               selection.pairs.data(), selection.kernels.data());
+      respondRange<kPlane>(t, q, begin, end, selection.squared.data(), selection.x.data(),
+                           selection.pairs.data(), selection.kernels.data());
       kept =
           keepWanted<Wanted::kSmallest>(count, t.candidates, selection.squared.data(), selection.pairs.data(),
                                         selection.kernels.data(), selection.x.data());
@@ -346,53 +391,109 @@ void respondMode(const PairTables& t, std::span<const QueryRow> queries, Respons
   }
 }
 
-void refitLeavesT(const PairTables& t, LeafTable& leaves, std::size_t first, std::size_t last) {
-  // Farther than any query, and its square is finite.
-  constexpr float kFar = 1e15f;
+/// Where a face with a chart sees the kernel's centre, and by how much the chart shrinks squared lengths.
+struct ChartCenter {
+  Vector x, y, shrinkage;
+};
+
+HWY_INLINE ChartCenter chartCenter(const Columns<Vector>& matrix, const Columns<Vector>& offset, Vector x,
+                                   Vector y) {
+  const Tag d;
+  const auto xx = matrix.c0, xy = matrix.c1, yx = matrix.c2, yy = matrix.c3;
+  const auto det = hn::Sub(hn::Mul(xx, yy), hn::Mul(xy, yx));
+  // A chart that folds its face to a line has no inverse; far away its centre would be lost, so it shrinks
+  // everything to nothing instead, and the search widens to all pairs.
+  const auto regular = hn::Gt(hn::Abs(det), hn::Set(d, 1e-6f));
+  const auto inverse = hn::IfThenElseZero(regular, hn::Div(hn::Set(d, 1.0f), det));
+  const auto px = hn::Sub(x, offset.c0), py = hn::Sub(y, offset.c1);
+  // The squares of the singular values have the sum `sum` and the product det^2.
+  const auto sum = hn::MulAdd(xx, xx, hn::MulAdd(xy, xy, hn::MulAdd(yx, yx, hn::Mul(yy, yy))));
+  const auto half = hn::Mul(hn::Set(d, 0.5f), sum), square = hn::Mul(det, det);
+  const auto root = hn::Sqrt(hn::Max(hn::Zero(d), hn::Sub(hn::Mul(half, half), square)));
+  // The smaller one as product / larger one, which does not cancel.
+  const auto least = hn::IfThenElseZero(regular, hn::Div(square, hn::Add(half, root)));
+  return {hn::Mul(hn::Sub(hn::Mul(yy, px), hn::Mul(xy, py)), inverse),
+          hn::Mul(hn::Sub(hn::Mul(xx, py), hn::Mul(yx, px)), inverse), least};
+}
+
+template <Plane kPlane>
+void refitMode(const PairTables& t, LeafTable& leaves, std::size_t first, std::size_t last) {
+  // Float rounding of what charts make of lengths.
+  constexpr float kRounding = 0.9999f;
   const Tag d;
   const SupportTable& s = *t.supports;
   const auto far = hn::Set(d, kFar);
   for (std::size_t i = first; i < last; ++i) {
-    const LeafTable::Face& face = leaves.faces[i];
+    LeafTable::Face& face = leaves.faces[i];
     const std::uint32_t end = s.begin[face.face + 1];
     std::uint32_t pair = s.begin[face.face];
+    auto shrinkage = hn::Set(d, 1.0f);
     for (std::size_t leaf = face.first_leaf; leaf < face.first_leaf + face.leaves; ++leaf) {
-      auto low_x = far, low_y = far, high_x = hn::Neg(far), high_y = hn::Neg(far);
+      auto low_x = far, low_y = far, high_x = hn::Neg(far), high_y = hn::Neg(far), least_weight = far;
       for (std::size_t n = 0; n < LeafTable::kLeaf; n += hn::Lanes(d)) {
         const auto at = [&](std::size_t lane)
                             HWY_ATTR { return std::min(pair + static_cast<std::uint32_t>(lane), end - 1); };
-        const auto center = kernelColumns(
-            t, [&](std::size_t lane) HWY_ATTR { return s.kernels[at(lane)]; }, 0);
-        const auto motion =
-            loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &s.developments[at(lane)].cosine; });
-        const auto x = developX(motion, center.c0, center.c1), y = developY(motion, center.c0, center.c1);
+        const auto kernel_of = [&](std::size_t lane) HWY_ATTR { return s.kernels[at(lane)]; };
+        const auto center = kernelColumns(t, kernel_of, 0);
+        const auto weight = weights(t, kernel_of);
+        auto x = far, y = far;
+        if constexpr (kPlane == Plane::kKernel) {
+          const auto matrix =
+              loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &s.charts[at(lane)].xx; });
+          const auto offset =
+              loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &s.charts[at(lane)].x; });
+          const ChartCenter seen = chartCenter(matrix, offset, center.c0, center.c1);
+          x = seen.x;
+          y = seen.y;
+          shrinkage = hn::Min(shrinkage, seen.shrinkage);
+        } else {
+          const auto motion =
+              loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &s.developments[at(lane)].cosine; });
+          x = developX(motion, center.c0, center.c1);
+          y = developY(motion, center.c0, center.c1);
+        }
         const auto present = hn::FirstN(d, end - std::min(pair, end));
         const auto to = leaf * LeafTable::kLeaf + n;
         hn::StoreU(hn::IfThenElse(present, x, far), d, leaves.center_x.data() + to);
         hn::StoreU(hn::IfThenElse(present, y, far), d, leaves.center_y.data() + to);
+        hn::StoreU(weight, d, leaves.center_weight.data() + to);
+        // Lanes past the end repeat the last pair: no harm to this one.
+        least_weight = hn::Min(least_weight, weight);
         low_x = hn::IfThenElse(present, hn::Min(low_x, x), low_x);
         low_y = hn::IfThenElse(present, hn::Min(low_y, y), low_y);
         high_x = hn::IfThenElse(present, hn::Max(high_x, x), high_x);
         high_y = hn::IfThenElse(present, hn::Max(high_y, y), high_y);
         pair += static_cast<std::uint32_t>(hn::Lanes(d));
       }
+      leaves.weight[leaf] = hn::GetLane(hn::MinOfLanes(d, least_weight));
       leaves.low_x[leaf] = hn::GetLane(hn::MinOfLanes(d, low_x));
       leaves.low_y[leaf] = hn::GetLane(hn::MinOfLanes(d, low_y));
       leaves.high_x[leaf] = hn::GetLane(hn::MaxOfLanes(d, high_x));
       leaves.high_y[leaf] = hn::GetLane(hn::MaxOfLanes(d, high_y));
     }
+    face.shrinkage = kPlane == Plane::kKernel ? kRounding * hn::GetLane(hn::MinOfLanes(d, shrinkage)) : 1.0f;
+  }
+}
+
+void refitLeavesT(const PairTables& t, LeafTable& leaves, std::size_t first, std::size_t last) {
+  if (!t.supports->charts.empty()) {
+    refitMode<Plane::kKernel>(t, leaves, first, last);
+  } else {
+    refitMode<Plane::kFace>(t, leaves, first, last);
   }
 }
 
 void respondBlockT(const PairTables& t, std::span<const QueryRow> queries, ResponseBlock& out) {
   if (t.euclidean) {
-    respondMode<true>(t, queries, out);
+    respondMode<Plane::kProjected>(t, queries, out);
+  } else if (!t.supports->charts.empty()) {
+    respondMode<Plane::kKernel>(t, queries, out);
   } else {
-    respondMode<false>(t, queries, out);
+    respondMode<Plane::kFace>(t, queries, out);
   }
 }
 
-template <bool kEuclidean>
+template <Plane kPlane>
 void respondVjpMode(const PairTables& t, std::span<const QueryRow> queries, const ResponseBlock& responses,
                     std::span<const float> gradient, GradientSums& sums) {
   const Tag d;
@@ -415,7 +516,7 @@ void respondVjpMode(const PairTables& t, std::span<const QueryRow> queries, cons
       const auto at = [&](std::size_t lane) HWY_ATTR { return n + std::min(lane, valid - 1); };
       const auto kernel_of = [&](std::size_t lane) HWY_ATTR { return kernels[at(lane)]; };
       const Geometry g =
-          geometryOf<kEuclidean>(t, q, kernel_of, [&](std::size_t lane) HWY_ATTR { return pairs[at(lane)]; });
+          geometryOf<kPlane>(t, q, kernel_of, [&](std::size_t lane) HWY_ATTR { return pairs[at(lane)]; });
       // The scalar version of these lines, with their reasons, is responseVjp().
       const auto chord_counts = chordCounts(g);
       const auto d2 = hn::IfThenElse(chord_counts, g.chord, g.plane);
@@ -455,9 +556,11 @@ void respondVjpMode(const PairTables& t, std::span<const QueryRow> queries, cons
 void respondVjpBlockT(const PairTables& t, std::span<const QueryRow> queries, const ResponseBlock& responses,
                       std::span<const float> dx, GradientSums& sums) {
   if (t.euclidean) {
-    respondVjpMode<true>(t, queries, responses, dx, sums);
+    respondVjpMode<Plane::kProjected>(t, queries, responses, dx, sums);
+  } else if (!t.supports->charts.empty()) {
+    respondVjpMode<Plane::kKernel>(t, queries, responses, dx, sums);
   } else {
-    respondVjpMode<false>(t, queries, responses, dx, sums);
+    respondVjpMode<Plane::kFace>(t, queries, responses, dx, sums);
   }
 }
 

@@ -17,8 +17,8 @@ namespace {
 /// Sources per block: enough blocks for balance, few enough that the per-block face histograms stay small.
 constexpr std::size_t kBlocks = 16;
 
-/// Pairs take 40 bytes each while a table is made. Reaching everything from everywhere counts as running out
-/// of memory well before it does, and before numbers of pairs leave 32 bits.
+/// Pairs take 40 bytes each (104 with joined corners) while a table is made. Reaching everything from
+/// everywhere counts as running out of memory well before it does, and before numbers of pairs leave 32 bits.
 constexpr std::size_t kMostPairs = std::size_t{1} << 27;
 
 /// Twice the area between a centre and an edge, relative to the squared edge length, that is float rounding.
@@ -43,6 +43,13 @@ constexpr std::size_t kPadding = 64;
 /// one cannot; a third gained nothing on spot (docs/results/geometry.md).
 template <Sight kSight>
 constexpr std::uint32_t kVisits = kSight == Sight::kCarried ? 2 : 1;
+
+/// Two places of a vertex are one when they are no farther from each other than this, in distances from the
+/// source (squared): about 45 degrees.
+constexpr float kJoinable = 0.6f;
+
+/// Differences of a vertex's places up to this, in surface units, are float rounding.
+constexpr float kSamePlace = 1e-6f;
 
 /// What a path through a closed window is taken to be longer, in lengths of the edge.
 constexpr float kClosedDetour = 1;
@@ -99,11 +106,28 @@ struct SupportBuilder::Scratch {
   std::vector<std::uint64_t> heap;
   std::vector<std::uint32_t> stamps;  // [F] epoch + visits; epoch or less: none
   std::uint32_t epoch = 0;
+
+  /// Places of a vertex, as the faces around it see them.
+  struct Vertex {
+    std::uint32_t stamp = 0, count = 0;
+    std::uint32_t last_corner = kNone;  ///< the corners form a list
+    float x = 0, y = 0;                 ///< sums
+    float low_x = 0, low_y = 0, high_x = 0, high_y = 0;
+  };
+  struct Corner {
+    float x, y;
+    std::uint32_t previous;  ///< corner at the same vertex, or kNone
+  };
+  std::vector<Vertex> vertices;  // [V]
+  std::vector<Corner> corners;   // [pair, 3]
+  std::uint32_t vertex_epoch = 0;
 };
 
 SupportBuilder::SupportBuilder(const Surface& surface, const LocalOptions& options)
     : hinges_(surface.faceCount()),
+      triangles_(options.join_corners && !options.euclidean ? surface.faceCount() : 0),
       face_count_(surface.faceCount()),
+      vertex_count_(surface.vertexCount()),
       sight_(options.sight),
       edge_tolerance_(static_cast<float>(options.edge_tolerance)) {
   parallelFor(surface.faceCount(), 4096, [&](std::size_t begin, std::size_t end) {
@@ -134,6 +158,12 @@ SupportBuilder::SupportBuilder(const Surface& surface, const LocalOptions& optio
             static_cast<float>(edge.x() * a.y() - edge.y() * a.x() + kBehindSlack * edge.squaredNorm());
         hinges.radius[e] = static_cast<float>(std::sqrt(
             std::max({corners[0].squaredNorm(), corners[1].squaredNorm(), corners[2].squaredNorm()})));
+      }
+      if (triangles_.empty()) continue;
+      for (std::size_t c = 0; c < 3; ++c) {
+        triangles_[f].vertices[c] = surface.faces()[f][c];
+        triangles_[f].x[c] = static_cast<float>(surface.corners()[f][c].x());
+        triangles_[f].y[c] = static_cast<float>(surface.corners()[f][c].y());
       }
     }
   });
@@ -247,23 +277,125 @@ std::vector<SupportBuilder::Reached> SupportBuilder::propagate(const SupportSour
   return out;
 }
 
+std::vector<Chart> SupportBuilder::joinCorners(const SupportSource& source,
+                                               std::span<const Reached> pairs) const {
+  Scratch scratch;
+  std::vector<Chart> out;
+  joinCornersInto(source, pairs, scratch, out);
+  return out;
+}
+
+void SupportBuilder::joinCornersInto(const SupportSource& source, std::span<const Reached> pairs,
+                                     Scratch& scratch, std::vector<Chart>& out) const {
+  const Vec2f center = source.center;
+  auto& vertices = scratch.vertices;
+  if (vertices.size() != vertex_count_ || scratch.vertex_epoch == kNone) {
+    vertices.assign(vertex_count_, {});
+    scratch.vertex_epoch = 0;
+  }
+  const std::uint32_t stamp = ++scratch.vertex_epoch;
+  auto& corners = scratch.corners;
+  corners.clear();
+  for (const Reached& pair : pairs) {
+    const Triangle& triangle = triangles_[pair.face];
+    const auto [c, n, x, y] = pair.development;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const float px = triangle.x[i] - x, py = triangle.y[i] - y;
+      const float ux = c * px + n * py, uy = c * py - n * px;
+      Scratch::Vertex& v = vertices[triangle.vertices[i]];
+      if (v.stamp != stamp) v = {stamp, 0, kNone, 0, 0, ux, uy, ux, uy};
+      const auto corner = static_cast<std::uint32_t>(corners.size());
+      corners.push_back({ux, uy, v.last_corner});
+      v.last_corner = corner;
+      ++v.count;
+      v.x += ux;
+      v.y += uy;
+      v.low_x = std::min(v.low_x, ux);
+      v.low_y = std::min(v.low_y, uy);
+      v.high_x = std::max(v.high_x, ux);
+      v.high_y = std::max(v.high_y, uy);
+    }
+  }
+  for (std::size_t p = 0; p < pairs.size(); ++p) {
+    const Triangle& triangle = triangles_[pairs[p].face];
+    const auto [c, n, x, y] = pairs[p].development;
+    float dx[3], dy[3];  // from where this face alone sees a corner to where it shall be
+    bool moved = false;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const Scratch::Vertex& v = vertices[triangle.vertices[i]];
+      const Scratch::Corner& here = corners[3 * p + i];
+      dx[i] = dy[i] = 0;
+      const float width = v.high_x - v.low_x, height = v.high_y - v.low_y;
+      if (width <= kSamePlace && height <= kSamePlace) continue;
+      moved = true;
+      float sum_x = v.x, sum_y = v.y;
+      std::uint32_t count = v.count;
+      const auto squared = [&](float ux, float uy) {
+        return (ux - center.x()) * (ux - center.x()) + (uy - center.y()) * (uy - center.y());
+      };
+      // No place is nearer to the source than their box.
+      const float nearest =
+          squared(std::clamp(center.x(), v.low_x, v.high_x), std::clamp(center.y(), v.low_y, v.high_y));
+      if (width * width + height * height > kJoinable * nearest) {
+        sum_x = sum_y = 0;
+        count = 0;
+        for (std::uint32_t other = v.last_corner; other != kNone; other = corners[other].previous) {
+          const auto [ox, oy, previous] = corners[other];
+          const float apart = (ox - here.x) * (ox - here.x) + (oy - here.y) * (oy - here.y);
+          if (apart > kJoinable * std::min(squared(ox, oy), squared(here.x, here.y))) continue;
+          sum_x += ox;
+          sum_y += oy;
+          ++count;
+        }
+        if (count == 0) continue;  // the source is at this corner
+      }
+      dx[i] = sum_x / static_cast<float>(count) - here.x;
+      dy[i] = sum_y / static_cast<float>(count) - here.y;
+    }
+    Chart chart{c, n, -n, c, -(c * x + n * y), n * x - c * y};
+    const float ex = triangle.x[1] - triangle.x[0], ey = triangle.y[1] - triangle.y[0];
+    const float fx = triangle.x[2] - triangle.x[0], fy = triangle.y[2] - triangle.y[0];
+    const float area = ex * fy - ey * fx;
+    if (moved && area > 0) {
+      // The correction is linear over the face: its values at the corners decide.
+      const float ax = (dx[1] - dx[0]) / area, bx = (dx[2] - dx[0]) / area;
+      const float ay = (dy[1] - dy[0]) / area, by = (dy[2] - dy[0]) / area;
+      const float xx = ax * fy - bx * ey, xy = bx * ex - ax * fx;
+      const float yx = ay * fy - by * ey, yy = by * ex - ay * fx;
+      chart.xx += xx;
+      chart.xy += xy;
+      chart.yx += yx;
+      chart.yy += yy;
+      chart.x += dx[0] - xx * triangle.x[0] - xy * triangle.y[0];
+      chart.y += dy[0] - yx * triangle.x[0] - yy * triangle.y[0];
+    }
+    out.push_back(chart);
+  }
+}
+
 void SupportBuilder::build(std::span<const SupportSource> sources, std::span<const std::uint32_t> order,
                            SupportTable& table) {
   const std::size_t block_size = std::max<std::size_t>(1, (sources.size() + kBlocks - 1) / kBlocks);
   const std::size_t blocks = blockCount(sources.size(), block_size);
   block_pairs_.resize(std::max(block_pairs_.size(), blocks));
+  block_charts_.resize(std::max(block_charts_.size(), blocks));
   block_sizes_.resize(std::max(block_sizes_.size(), blocks));
   block_offsets_.assign(blocks * face_count_, 0);
   std::atomic<std::size_t> all_pairs = 0;
   parallelBlocks(sources.size(), block_size, [&](std::size_t block, std::size_t begin, std::size_t end) {
     thread_local Scratch scratch;
     auto& pairs = block_pairs_[block];
+    auto& charts = block_charts_[block];
     auto& sizes = block_sizes_[block];
     pairs.clear();
+    charts.clear();
     sizes.clear();
     for (std::size_t i = begin; i < end; ++i) {
       const std::size_t before = pairs.size();
       propagateInto(sources[order[i]], scratch, pairs);
+      if (!triangles_.empty()) {
+        joinCornersInto(sources[order[i]], std::span(pairs).subspan(before), scratch, charts);
+      }
       const std::size_t added = pairs.size() - before;
       sizes.push_back(static_cast<std::uint32_t>(added));
       if (all_pairs.fetch_add(added, std::memory_order_relaxed) + added > kMostPairs) throw std::bad_alloc();
@@ -289,15 +421,18 @@ void SupportBuilder::build(std::span<const SupportSource> sources, std::span<con
   const std::size_t padded = total + kPadding;
   table.kernels.resize(padded);
   table.developments.resize(padded);
+  table.charts.resize(triangles_.empty() ? 0 : padded);
   std::fill(table.kernels.begin() + total, table.kernels.end(), 0u);  // padding lanes read kernel 0
   parallelBlocks(sources.size(), block_size, [&](std::size_t block, std::size_t begin, std::size_t end) {
     std::uint32_t* positions = block_offsets_.data() + block * face_count_;
     const Reached* pair = block_pairs_[block].data();
+    const Chart* chart = block_charts_[block].data();
     for (std::size_t i = begin; i < end; ++i) {
       for (std::uint32_t n = block_sizes_[block][i - begin]; n > 0; --n, ++pair) {
         const std::uint32_t at = positions[pair->face]++;
         table.kernels[at] = order[i];
         table.developments[at] = pair->development;
+        if (!table.charts.empty()) table.charts[at] = *chart++;
       }
     }
   });

@@ -29,11 +29,21 @@ struct Development {
   bool operator==(const Development&) const = default;
 };
 
+/// Joined corners instead of a motion: a place in the coordinates at the source = (xx, xy; yx, yy) * face
+/// coordinates + (x, y). Two vector loads.
+struct Chart {
+  float xx, xy, yx, yy;
+  float x, y, unused_0 = 0, unused_1 = 0;
+
+  bool operator==(const Chart&) const = default;
+};
+
 /// Kernel-face pairs grouped by face, as parallel arrays; pairs of face f are [begin[f], begin[f + 1]).
 struct SupportTable {
   std::vector<std::uint32_t> begin;       // [F + 1]
   std::vector<std::uint32_t> kernels;     // [P + padding]
   std::vector<Development> developments;  // [P + padding]
+  std::vector<Chart> charts;              // [P + padding] with joined corners, else empty
 
   std::size_t pairCount() const { return begin.empty() ? 0 : begin.back(); }
 };
@@ -42,7 +52,7 @@ struct SupportTable {
 /// count.
 class SupportBuilder {
  public:
-  /// Of the options, `sight` and `edge_tolerance` count.
+  /// Of the options, `sight`, `edge_tolerance` and `join_corners` count.
   SupportBuilder(const Surface& surface, const LocalOptions& options);
 
   /// Fills `table` with every pair of a source and a face it reaches: the face's centroid is closer to the
@@ -61,6 +71,11 @@ class SupportBuilder {
   };
   std::vector<Reached> propagate(const SupportSource& source) const;
 
+  /// The charts of one source's pairs, with joined corners. Of a vertex's places those count as one that lie
+  /// within about 45 degrees of each other, as seen from the source: where the surface closes around
+  /// something, opposite ways keep their own.
+  std::vector<Chart> joinCorners(const SupportSource& source, std::span<const Reached> pairs) const;
+
  private:
   /// What the steps across a face's three edges need, one lane per edge: the three are tested at once, and a
   /// neighbour's own record is not touched unless the step succeeds.
@@ -72,19 +87,28 @@ class SupportBuilder {
     float radius[4];                       ///< circumscribed radius of the neighbour around its centroid
     std::uint32_t face[4];                 ///< neighbour, or kNone
   };
+  /// A face for joinCorners().
+  struct Triangle {
+    std::uint32_t vertices[3];
+    float x[3], y[3];  ///< face coordinates of the corners
+  };
   struct Arrival;
   struct SeenArrival;
   struct Scratch;
 
   void propagateInto(const SupportSource& source, Scratch& scratch, std::vector<Reached>& out) const;
+  void joinCornersInto(const SupportSource& source, std::span<const Reached> pairs, Scratch& scratch,
+                       std::vector<Chart>& out) const;
   template <Sight kSight>
   void propagateSeeing(const SupportSource& source, Scratch& scratch, std::vector<Reached>& out) const;
 
-  std::vector<Hinges> hinges_;  // [F]
-  std::uint32_t face_count_;
+  std::vector<Hinges> hinges_;       // [F]
+  std::vector<Triangle> triangles_;  // [F] with joined corners, else empty
+  std::uint32_t face_count_, vertex_count_;
   Sight sight_;
   float edge_tolerance_;
   std::vector<std::vector<Reached>> block_pairs_;
+  std::vector<std::vector<Chart>> block_charts_;
   std::vector<std::vector<std::uint32_t>> block_sizes_;  // [block][source in block]
   std::vector<std::uint32_t> block_offsets_;             // [block, F]
 };
