@@ -25,10 +25,15 @@ namespace {
 
 using testing::Soup;
 
+/// LocalHK with what preset `default` adds to it.
+constexpr std::string_view kJoined = "local_joined";
+
 /// The method with a preprocessing that takes milliseconds on the meshes of this file.
 EvaluatorOptions smallOptions(std::string_view method) {
   EvaluatorOptions options;
-  options.method = method;
+  options.method = method == kJoined ? "local" : method;
+  options.local.join_corners = method == kJoined;
+  options.local.rule = method == kJoined ? local::CandidateRule::kByReach : local::CandidateRule::kPerQuery;
   options.thermal.rank = 64;
   options.thermal.oversampling = 32;
   options.thermal.routing_dimensions = 48;
@@ -159,7 +164,7 @@ TEST_P(Conformance, CandidatesAreDifferentKernelsAndNotTooMany) {
   EvaluatorOptions few = options();
   few.local.candidates = few.thermal.candidates = few.spectral.candidates = 20;
   const Subject s = subjectOf(few, testing::bumpySphere(2, 0.2, 5));
-  EXPECT_EQ(s.evaluator->name(), GetParam());
+  EXPECT_EQ(s.evaluator->name(), options().method);
   ASSERT_EQ(s.evaluator->capacity(), 20u);
   const auto queries = sampleSurface(*s.surface, 100, 8);
   std::size_t full = 0;
@@ -321,7 +326,7 @@ TEST_P(Conformance, NothingBeforeARebuildLeavesATrace) {
     fresh.evaluator->rebuild(kernels);
     // Steps wilder than those of a fit: some kernels are now where nobody has listed them.
     for (std::uint64_t step = 0; step < 3; ++step) {
-      if (GetParam() == "local") {  // needs the motions of the walk
+      if (options().method == "local") {  // needs the motions of the walk
         kernels = nudged(*old.surface, std::move(kernels), 0.08, 20 + step);
       } else {
         kernels = scattered(*old.surface, std::move(kernels), 1, 20 + step);
@@ -634,6 +639,8 @@ TEST_P(Conformance, SmallAndDirtyMeshesWorkOrSayWhyNot) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Evaluators, Conformance, ::testing::ValuesIn(kMethods),
+                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(Variants, Conformance, ::testing::Values(kJoined),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace

@@ -99,7 +99,7 @@ struct TrainOptions {
   DensityOptions density;
   bool transport_angle = true;  ///< carry theta along the walk instead of keeping it relative to the new
                                 ///< face's frame; local only
-  bool wrap_angle = false;      ///< theta modulo pi instead of clamping
+  bool wrap_angle = true;       ///< theta modulo pi instead of clamping; local only
   ClampedColors clamped_colors = ClampedColors::kByMethod;
 };
 

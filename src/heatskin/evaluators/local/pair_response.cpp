@@ -72,7 +72,7 @@ void LeafTable::layOut(const SupportTable& supports, std::size_t threshold) {
     const std::size_t pairs = supports.begin[f + 1] - supports.begin[f];
     if (pairs <= threshold) continue;
     const auto leaves = static_cast<std::uint32_t>((pairs + kLeaf - 1) / kLeaf);
-    faces.push_back({f, leaf, leaves, 1});
+    faces.push_back({f, leaf, leaves});
     leaf += leaves;
   }
   if (faces.empty()) return;

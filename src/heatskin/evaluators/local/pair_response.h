@@ -38,14 +38,13 @@ struct LeafTable {
 
   struct Face {
     std::uint32_t face, first_leaf, leaves;
-    float shrinkage;  ///< squared distances are at least this many times those in the plane of the face
   };
   std::vector<std::uint32_t> index_of_face;  // [F] into faces, or kNone; empty when no face is large
   std::vector<Face> faces;
   std::vector<float> center_x, center_y;            // [leaf, kLeaf] far away where a face has no more pairs
-  std::vector<float> center_weight;                 // [leaf, kLeaf] of the kernels
+  std::vector<float> center_weight;                 // [leaf, kLeaf] makes bounds of squared distances there
   std::vector<float> low_x, low_y, high_x, high_y;  // [leaf + padding] boxes
-  std::vector<float> weight;                        // [leaf + padding] the least of its kernels
+  std::vector<float> weight;                        // [leaf + padding] the least of its pairs
 
   /// Makes leaves for the faces of `supports` with more than `threshold` pairs; refitLeaves() fills them.
   void layOut(const SupportTable& supports, std::size_t threshold);

@@ -197,10 +197,9 @@ constexpr float kFar = 1e15f;
 /// More than weighted squared distances of pairs, less than those of such places.
 constexpr float kEverything = 1e25f;
 
-/// The nearest pairs of a face with leaves, by weighted squared distances. Those in the plane of the face
-/// come from the leaves' centres; squared and times the face's shrinkage they are never longer than those
-/// that count: a chord replaces a development that is too short, and a chart shrinks lengths by no more than
-/// that.
+/// The nearest pairs of a face with leaves, by weighted squared distances. The leaves' centres and weights
+/// give bounds of those: a chord, where it counts, is longer than the development, and what a chart makes of
+/// lengths is in the weight.
 template <Plane kPlane>
 class LeafSearch {
  public:
@@ -212,20 +211,22 @@ class LeafSearch {
   /// Leaves pairs, kernels and responses in the selection; returns their number.
   HWY_INLINE std::size_t run() {
     const std::size_t wanted = t_.candidates;
-    const float radius = radiusWithEnough(nearestLeaf(), wanted);
+    boundLeaves();
+    const float radius = radiusWithEnough(wanted);
     const std::size_t count =
         keepWanted<Wanted::kSmallest>(collect(radius), wanted, s_.squared.data(), s_.pairs.data());
     float farthest = 0;
     for (std::size_t i = 0; i < count; ++i)
       farthest = std::max(farthest, s_.squared[i]);
     respond(count);
-    // Where no distance is longer than in the face, these are the nearest: all others are farther even there.
-    // The factor is the float rounding of a squared distance.
-    if (kPlane == Plane::kFace &&
-        countInside<Wanted::kSmallest>(s_.squared.data(), count, farthest * 1.00001f) == count) {
-      return count;
-    }
-    return runWidening(extentOf(s_.squared.data(), count).most / face_.shrinkage, wanted);
+    // Where no distance is longer than its bound, these are the nearest: of all others the bounds are farther
+    // already. The factor is the float rounding of a squared distance.
+    if (countInside<Wanted::kSmallest>(s_.squared.data(), count, farthest * 1.00001f) == count) return count;
+    // What they have is enough for any other; so look at all those whose bound is not beyond that.
+    const std::size_t seen = collect(std::min(extentOf(s_.squared.data(), count).most, kEverything));
+    respond(seen);
+    return keepWanted<Wanted::kSmallest>(seen, wanted, s_.squared.data(), s_.pairs.data(), s_.kernels.data(),
+                                         s_.x.data());
   }
 
  private:
@@ -233,14 +234,11 @@ class LeafSearch {
     return t_.supports->begin[face_.face + 1] - t_.supports->begin[face_.face];
   }
 
-  /// Bounds of the weighted distances of all leaves, from their boxes; the number of the least.
-  HWY_INLINE std::size_t nearestLeaf() {
+  /// Bounds of the weighted distances of all leaves, from their boxes.
+  HWY_INLINE void boundLeaves() {
     const Tag d;
-    const UnsignedTag du;
     const LeafTable& l = *t_.leaves;
     const auto qx = hn::Set(d, q_.x), qy = hn::Set(d, q_.y), zero = hn::Zero(d);
-    auto best = hn::Set(d, std::numeric_limits<float>::max());
-    auto best_leaf = hn::Zero(du);
     for (std::size_t i = 0; i < face_.leaves; i += hn::Lanes(d)) {
       const std::size_t leaf = face_.first_leaf + i;
       const auto dx = hn::Max(zero, hn::Max(hn::Sub(hn::LoadU(d, l.low_x.data() + leaf), qx),
@@ -249,15 +247,22 @@ class LeafSearch {
                                             hn::Sub(qy, hn::LoadU(d, l.high_y.data() + leaf))));
       const auto squared = hn::Mul(hn::MulAdd(dx, dx, hn::Mul(dy, dy)), hn::LoadU(d, l.weight.data() + leaf));
       hn::StoreU(squared, d, s_.leaf_squared.data() + i);
-      const auto nearer = hn::And(hn::Lt(squared, best), hn::FirstN(d, face_.leaves - i));
-      best = hn::IfThenElse(nearer, squared, best);
-      best_leaf =
-          hn::IfThenElse(hn::RebindMask(du, nearer),
-                         hn::Add(hn::Set(du, static_cast<std::uint32_t>(i)), hn::Iota(du, 0)), best_leaf);
     }
-    const auto least = hn::Eq(best, hn::MinOfLanes(d, best));
-    return hn::GetLane(hn::MinOfLanes(
-        du, hn::IfThenElse(hn::RebindMask(du, least), best_leaf, hn::Set(du, face_.leaves - 1))));
+  }
+
+  /// Numbers of the leaves with bounds up to a weighted distance, in order; how many.
+  HWY_INLINE std::size_t leavesWithin(float radius) {
+    const Tag d;
+    const UnsignedTag du;
+    const auto limit = hn::Set(d, radius);
+    std::size_t leaves = 0;
+    for (std::size_t i = 0; i < face_.leaves; i += hn::Lanes(d)) {
+      const auto near =
+          hn::And(hn::Le(hn::LoadU(d, s_.leaf_squared.data() + i), limit), hn::FirstN(d, face_.leaves - i));
+      leaves += packInto(du, hn::Add(hn::Set(du, static_cast<std::uint32_t>(i)), hn::Iota(du, 0)),
+                         hn::RebindMask(du, near), s_.near_leaves.data() + leaves);
+    }
+    return leaves;
   }
 
   /// Weighted squared distances in the plane to the centres of a leaf, a vector at a time.
@@ -274,22 +279,29 @@ class LeafSearch {
     }
   }
 
-  /// A weighted distance with at least `wanted` centres inside: those of the leaves around the nearest one
-  /// suffice, and being close together in the order they are so in the plane.
-  HWY_INLINE float radiusWithEnough(std::size_t nearest, std::size_t wanted) {
+  /// A weighted distance with at least `wanted` centres inside: those of the leaves with the least bounds
+  /// suffice.
+  HWY_INLINE float radiusWithEnough(std::size_t wanted) {
     const Tag d;
-    // Twice the number, so that a query at the rim of these leaves does not find its own side in them only at
-    // a large radius; one more because a face's last leaf may have a single pair.
     const std::size_t all = face_.leaves;
-    const std::size_t span = std::min(all, (2 * wanted + LeafTable::kLeaf - 1) / LeafTable::kLeaf + 1);
-    const std::size_t first = std::min(nearest - std::min(nearest, span / 2), all - span);
-    for (std::size_t leaf = first; leaf < first + span; ++leaf) {
+    // More than the number, since leaves are seldom inside as a whole; one more because a face's last leaf
+    // may have a single pair.
+    const std::size_t span =
+        std::min(all, (wanted + wanted / 2 + LeafTable::kLeaf - 1) / LeafTable::kLeaf + 1);
+    const float bound =
+        span < all ? findBorder<Wanted::kSmallest>(s_.leaf_squared.data(), all, span).value : kEverything;
+    const std::size_t leaves = leavesWithin(bound);
+    for (std::size_t i = 0; i < leaves; ++i) {
+      const std::size_t leaf = s_.near_leaves[i];
       overLeaf(leaf, [&](std::size_t at, Vector squared) HWY_ATTR {
-        hn::StoreU(squared, d, s_.squared.data() + at - first * LeafTable::kLeaf);
+        hn::StoreU(squared, d, s_.squared.data() + at + (i - leaf) * LeafTable::kLeaf);
       });
     }
-    const std::size_t seen = std::min(span * LeafTable::kLeaf, pairCount() - first * LeafTable::kLeaf);
-    return findBorder<Wanted::kSmallest>(s_.squared.data(), seen, wanted).value;
+    // Missing pairs are at the end of the last leaf.
+    const std::size_t missing =
+        s_.near_leaves[leaves - 1] == all - 1 ? all * LeafTable::kLeaf - pairCount() : 0;
+    return findBorder<Wanted::kSmallest>(s_.squared.data(), leaves * LeafTable::kLeaf - missing, wanted)
+        .value;
   }
 
   /// All pairs with centres up to a weighted distance, in the order of pairs; their number.
@@ -297,13 +309,7 @@ class LeafSearch {
     const Tag d;
     const UnsignedTag du;
     const auto limit = hn::Set(d, radius);
-    std::size_t leaves = 0;
-    for (std::size_t i = 0; i < face_.leaves; i += hn::Lanes(d)) {
-      const auto near =
-          hn::And(hn::Le(hn::LoadU(d, s_.leaf_squared.data() + i), limit), hn::FirstN(d, face_.leaves - i));
-      leaves += packInto(du, hn::Add(hn::Set(du, static_cast<std::uint32_t>(i)), hn::Iota(du, 0)),
-                         hn::RebindMask(du, near), s_.near_leaves.data() + leaves);
-    }
+    const std::size_t leaves = leavesWithin(radius);
     const std::uint32_t begin = t_.supports->begin[face_.face];
     std::size_t count = 0;
     for (std::size_t i = 0; i < leaves; ++i) {
@@ -329,22 +335,6 @@ class LeafSearch {
       respondVector<kPlane>(
           t_, q_, [&](std::size_t lane) HWY_ATTR { return kernels[i + lane]; },
           [&](std::size_t lane) HWY_ATTR { return pairs[i + lane]; }, s_.squared.data() + i, s_.x.data() + i);
-    }
-  }
-
-  /// The general case: wider and wider, until enough of what was seen is nearer than all that was not.
-  HWY_NOINLINE std::size_t runWidening(float radius, std::size_t wanted) {
-    const std::size_t all = pairCount();
-    for (;; radius *= 2) {
-      // Where a chart folds a face the radius is infinite; it must not reach the far places of missing pairs.
-      radius = std::clamp(radius, kCoincident<float>, kEverything);
-      const std::size_t count = collect(radius);
-      respond(count);
-      if (count == all ||
-          countInside<Wanted::kSmallest>(s_.squared.data(), count, radius * face_.shrinkage) >= wanted) {
-        return keepWanted<Wanted::kSmallest>(count, wanted, s_.squared.data(), s_.pairs.data(),
-                                             s_.kernels.data(), s_.x.data());
-      }
     }
   }
 
@@ -391,7 +381,8 @@ void respondMode(const PairTables& t, std::span<const QueryRow> queries, Respons
   }
 }
 
-/// Where a face with a chart sees the kernel's centre, and by how much the chart shrinks squared lengths.
+/// Where a face with a chart sees the kernel's centre, and by how much the chart shrinks squared lengths at
+/// most.
 struct ChartCenter {
   Vector x, y, shrinkage;
 };
@@ -401,8 +392,8 @@ HWY_INLINE ChartCenter chartCenter(const Columns<Vector>& matrix, const Columns<
   const Tag d;
   const auto xx = matrix.c0, xy = matrix.c1, yx = matrix.c2, yy = matrix.c3;
   const auto det = hn::Sub(hn::Mul(xx, yy), hn::Mul(xy, yx));
-  // A chart that folds its face to a line has no inverse; far away its centre would be lost, so it shrinks
-  // everything to nothing instead, and the search widens to all pairs.
+  // A chart that folds its face to a line has no inverse, and no centre; it shrinks lengths to nothing, so
+  // that the pair is always looked at.
   const auto regular = hn::Gt(hn::Abs(det), hn::Set(d, 1e-6f));
   const auto inverse = hn::IfThenElseZero(regular, hn::Div(hn::Set(d, 1.0f), det));
   const auto px = hn::Sub(x, offset.c0), py = hn::Sub(y, offset.c1);
@@ -418,16 +409,13 @@ HWY_INLINE ChartCenter chartCenter(const Columns<Vector>& matrix, const Columns<
 
 template <Plane kPlane>
 void refitMode(const PairTables& t, LeafTable& leaves, std::size_t first, std::size_t last) {
-  // Float rounding of what charts make of lengths.
-  constexpr float kRounding = 0.9999f;
   const Tag d;
   const SupportTable& s = *t.supports;
   const auto far = hn::Set(d, kFar);
   for (std::size_t i = first; i < last; ++i) {
-    LeafTable::Face& face = leaves.faces[i];
+    const LeafTable::Face& face = leaves.faces[i];
     const std::uint32_t end = s.begin[face.face + 1];
     std::uint32_t pair = s.begin[face.face];
-    auto shrinkage = hn::Set(d, 1.0f);
     for (std::size_t leaf = face.first_leaf; leaf < face.first_leaf + face.leaves; ++leaf) {
       auto low_x = far, low_y = far, high_x = hn::Neg(far), high_y = hn::Neg(far), least_weight = far;
       for (std::size_t n = 0; n < LeafTable::kLeaf; n += hn::Lanes(d)) {
@@ -435,7 +423,7 @@ void refitMode(const PairTables& t, LeafTable& leaves, std::size_t first, std::s
                             HWY_ATTR { return std::min(pair + static_cast<std::uint32_t>(lane), end - 1); };
         const auto kernel_of = [&](std::size_t lane) HWY_ATTR { return s.kernels[at(lane)]; };
         const auto center = kernelColumns(t, kernel_of, 0);
-        const auto weight = weights(t, kernel_of);
+        auto weight = weights(t, kernel_of);
         auto x = far, y = far;
         if constexpr (kPlane == Plane::kKernel) {
           const auto matrix =
@@ -445,7 +433,7 @@ void refitMode(const PairTables& t, LeafTable& leaves, std::size_t first, std::s
           const ChartCenter seen = chartCenter(matrix, offset, center.c0, center.c1);
           x = seen.x;
           y = seen.y;
-          shrinkage = hn::Min(shrinkage, seen.shrinkage);
+          weight = hn::Mul(weight, seen.shrinkage);
         } else {
           const auto motion =
               loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &s.developments[at(lane)].cosine; });
@@ -456,9 +444,10 @@ void refitMode(const PairTables& t, LeafTable& leaves, std::size_t first, std::s
         const auto to = leaf * LeafTable::kLeaf + n;
         hn::StoreU(hn::IfThenElse(present, x, far), d, leaves.center_x.data() + to);
         hn::StoreU(hn::IfThenElse(present, y, far), d, leaves.center_y.data() + to);
+        // What is missing stays far away, whatever the last pair weighs.
+        weight = hn::IfThenElse(present, weight, hn::Set(d, 1.0f));
         hn::StoreU(weight, d, leaves.center_weight.data() + to);
-        // Lanes past the end repeat the last pair: no harm to this one.
-        least_weight = hn::Min(least_weight, weight);
+        least_weight = hn::IfThenElse(present, hn::Min(least_weight, weight), least_weight);
         low_x = hn::IfThenElse(present, hn::Min(low_x, x), low_x);
         low_y = hn::IfThenElse(present, hn::Min(low_y, y), low_y);
         high_x = hn::IfThenElse(present, hn::Max(high_x, x), high_x);
@@ -471,7 +460,6 @@ void refitMode(const PairTables& t, LeafTable& leaves, std::size_t first, std::s
       leaves.high_x[leaf] = hn::GetLane(hn::MaxOfLanes(d, high_x));
       leaves.high_y[leaf] = hn::GetLane(hn::MaxOfLanes(d, high_y));
     }
-    face.shrinkage = kPlane == Plane::kKernel ? kRounding * hn::GetLane(hn::MinOfLanes(d, shrinkage)) : 1.0f;
   }
 }
 

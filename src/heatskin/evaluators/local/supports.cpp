@@ -97,6 +97,14 @@ struct SupportBuilder::SeenArrival : Arrival {
   float low_x, low_y, high_x, high_y;
 };
 
+/// Places of a vertex, as the faces around it see them.
+struct SupportBuilder::JoinedVertex {
+  std::uint32_t stamp = 0, count = 0;
+  std::uint32_t last_corner = kNone;  ///< the corners form a list
+  float x = 0, y = 0;                 ///< sums
+  float low_x = 0, low_y = 0, high_x = 0, high_y = 0;
+};
+
 /// A thread's memory for one propagation after another.
 struct SupportBuilder::Scratch {
   std::vector<Arrival> arrivals;  // in the order they were found
@@ -107,19 +115,14 @@ struct SupportBuilder::Scratch {
   std::vector<std::uint32_t> stamps;  // [F] epoch + visits; epoch or less: none
   std::uint32_t epoch = 0;
 
-  /// Places of a vertex, as the faces around it see them.
-  struct Vertex {
-    std::uint32_t stamp = 0, count = 0;
-    std::uint32_t last_corner = kNone;  ///< the corners form a list
-    float x = 0, y = 0;                 ///< sums
-    float low_x = 0, low_y = 0, high_x = 0, high_y = 0;
-  };
   struct Corner {
-    float x, y;
+    float x, y;              ///< where its face alone sees it
+    float joint_x, joint_y;  ///< where it shall be
     std::uint32_t previous;  ///< corner at the same vertex, or kNone
   };
-  std::vector<Vertex> vertices;  // [V]
-  std::vector<Corner> corners;   // [pair, 3]
+  std::vector<JoinedVertex> vertices;  // [V]
+  std::vector<Corner> corners;         // [pair, 3]
+  std::vector<std::uint32_t> reached_vertices, corners_left;
   std::uint32_t vertex_epoch = 0;
 };
 
@@ -285,9 +288,53 @@ std::vector<Chart> SupportBuilder::joinCorners(const SupportSource& source,
   return out;
 }
 
+/// Gives the corners at a vertex their joint places: one mean for all, unless they lie too far apart as seen
+/// from `center`. Then the first one, which is the nearest on the surface, takes with it those near it, and
+/// so on with the rest.
+void SupportBuilder::joinPlaces(const JoinedVertex& v, const Vec2f& center, Scratch& scratch) {
+  const float width = v.high_x - v.low_x, height = v.high_y - v.low_y;
+  if (width <= kSamePlace && height <= kSamePlace) return;
+  auto& corners = scratch.corners;
+  const auto squared = [&](float x, float y) {
+    return (x - center.x()) * (x - center.x()) + (y - center.y()) * (y - center.y());
+  };
+  // No place is nearer to the source than their box.
+  const float nearest =
+      squared(std::clamp(center.x(), v.low_x, v.high_x), std::clamp(center.y(), v.low_y, v.high_y));
+  if (width * width + height * height <= kJoinable * nearest) {
+    const auto count = static_cast<float>(v.count);
+    for (std::uint32_t i = v.last_corner; i != kNone; i = corners[i].previous) {
+      corners[i].joint_x = v.x / count;
+      corners[i].joint_y = v.y / count;
+    }
+    return;
+  }
+  auto& left = scratch.corners_left;
+  left.clear();
+  for (std::uint32_t i = v.last_corner; i != kNone; i = corners[i].previous)
+    left.push_back(i);
+  std::reverse(left.begin(), left.end());
+  while (!left.empty()) {
+    const Scratch::Corner first = corners[left.front()];
+    const float limit = kJoinable * squared(first.x, first.y);
+    const auto others = std::stable_partition(left.begin() + 1, left.end(), [&](std::uint32_t i) {
+      const float dx = corners[i].x - first.x, dy = corners[i].y - first.y;
+      return dx * dx + dy * dy <= limit;
+    });
+    Vec2f mean = Vec2f::Zero();
+    for (auto i = left.begin(); i != others; ++i)
+      mean += Vec2f(corners[*i].x, corners[*i].y);
+    mean /= static_cast<float>(others - left.begin());
+    for (auto i = left.begin(); i != others; ++i) {
+      corners[*i].joint_x = mean.x();
+      corners[*i].joint_y = mean.y();
+    }
+    left.erase(left.begin(), others);
+  }
+}
+
 void SupportBuilder::joinCornersInto(const SupportSource& source, std::span<const Reached> pairs,
                                      Scratch& scratch, std::vector<Chart>& out) const {
-  const Vec2f center = source.center;
   auto& vertices = scratch.vertices;
   if (vertices.size() != vertex_count_ || scratch.vertex_epoch == kNone) {
     vertices.assign(vertex_count_, {});
@@ -296,16 +343,20 @@ void SupportBuilder::joinCornersInto(const SupportSource& source, std::span<cons
   const std::uint32_t stamp = ++scratch.vertex_epoch;
   auto& corners = scratch.corners;
   corners.clear();
+  scratch.reached_vertices.clear();
   for (const Reached& pair : pairs) {
     const Triangle& triangle = triangles_[pair.face];
     const auto [c, n, x, y] = pair.development;
     for (std::size_t i = 0; i < 3; ++i) {
       const float px = triangle.x[i] - x, py = triangle.y[i] - y;
       const float ux = c * px + n * py, uy = c * py - n * px;
-      Scratch::Vertex& v = vertices[triangle.vertices[i]];
-      if (v.stamp != stamp) v = {stamp, 0, kNone, 0, 0, ux, uy, ux, uy};
+      JoinedVertex& v = vertices[triangle.vertices[i]];
+      if (v.stamp != stamp) {
+        v = {stamp, 0, kNone, 0, 0, ux, uy, ux, uy};
+        scratch.reached_vertices.push_back(triangle.vertices[i]);
+      }
       const auto corner = static_cast<std::uint32_t>(corners.size());
-      corners.push_back({ux, uy, v.last_corner});
+      corners.push_back({ux, uy, ux, uy, v.last_corner});
       v.last_corner = corner;
       ++v.count;
       v.x += ux;
@@ -316,41 +367,18 @@ void SupportBuilder::joinCornersInto(const SupportSource& source, std::span<cons
       v.high_y = std::max(v.high_y, uy);
     }
   }
+  for (const std::uint32_t v : scratch.reached_vertices)
+    joinPlaces(vertices[v], source.center, scratch);
   for (std::size_t p = 0; p < pairs.size(); ++p) {
     const Triangle& triangle = triangles_[pairs[p].face];
     const auto [c, n, x, y] = pairs[p].development;
-    float dx[3], dy[3];  // from where this face alone sees a corner to where it shall be
+    float dx[3], dy[3];
     bool moved = false;
     for (std::size_t i = 0; i < 3; ++i) {
-      const Scratch::Vertex& v = vertices[triangle.vertices[i]];
-      const Scratch::Corner& here = corners[3 * p + i];
-      dx[i] = dy[i] = 0;
-      const float width = v.high_x - v.low_x, height = v.high_y - v.low_y;
-      if (width <= kSamePlace && height <= kSamePlace) continue;
-      moved = true;
-      float sum_x = v.x, sum_y = v.y;
-      std::uint32_t count = v.count;
-      const auto squared = [&](float ux, float uy) {
-        return (ux - center.x()) * (ux - center.x()) + (uy - center.y()) * (uy - center.y());
-      };
-      // No place is nearer to the source than their box.
-      const float nearest =
-          squared(std::clamp(center.x(), v.low_x, v.high_x), std::clamp(center.y(), v.low_y, v.high_y));
-      if (width * width + height * height > kJoinable * nearest) {
-        sum_x = sum_y = 0;
-        count = 0;
-        for (std::uint32_t other = v.last_corner; other != kNone; other = corners[other].previous) {
-          const auto [ox, oy, previous] = corners[other];
-          const float apart = (ox - here.x) * (ox - here.x) + (oy - here.y) * (oy - here.y);
-          if (apart > kJoinable * std::min(squared(ox, oy), squared(here.x, here.y))) continue;
-          sum_x += ox;
-          sum_y += oy;
-          ++count;
-        }
-        if (count == 0) continue;  // the source is at this corner
-      }
-      dx[i] = sum_x / static_cast<float>(count) - here.x;
-      dy[i] = sum_y / static_cast<float>(count) - here.y;
+      const Scratch::Corner& corner = corners[3 * p + i];
+      dx[i] = corner.joint_x - corner.x;
+      dy[i] = corner.joint_y - corner.y;
+      moved = moved || dx[i] != 0 || dy[i] != 0;
     }
     Chart chart{c, n, -n, c, -(c * x + n * y), n * x - c * y};
     const float ex = triangle.x[1] - triangle.x[0], ey = triangle.y[1] - triangle.y[0];

@@ -71,9 +71,9 @@ class SupportBuilder {
   };
   std::vector<Reached> propagate(const SupportSource& source) const;
 
-  /// The charts of one source's pairs, with joined corners. Of a vertex's places those count as one that lie
-  /// within about 45 degrees of each other, as seen from the source: where the surface closes around
-  /// something, opposite ways keep their own.
+  /// The charts of one source's pairs, with joined corners. Places of a vertex are joined that lie within
+  /// about 45 degrees of each other, as seen from the source: where the surface closes around something,
+  /// opposite ways keep their own.
   std::vector<Chart> joinCorners(const SupportSource& source, std::span<const Reached> pairs) const;
 
  private:
@@ -94,9 +94,11 @@ class SupportBuilder {
   };
   struct Arrival;
   struct SeenArrival;
+  struct JoinedVertex;
   struct Scratch;
 
   void propagateInto(const SupportSource& source, Scratch& scratch, std::vector<Reached>& out) const;
+  static void joinPlaces(const JoinedVertex& vertex, const Vec2f& center, Scratch& scratch);
   void joinCornersInto(const SupportSource& source, std::span<const Reached> pairs, Scratch& scratch,
                        std::vector<Chart>& out) const;
   template <Sight kSight>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -75,8 +76,67 @@ TEST_P(Supports, NoPairComesTwiceAndAllAreWithinReach) {
   }
 }
 
+/// Where a chart puts a corner of its face.
+Vec2f placeOf(const Chart& c, const Vec2& corner) {
+  const Vec2f p = corner.cast<float>();
+  return {c.xx * p.x() + c.xy * p.y() + c.x, c.yx * p.x() + c.yy * p.y() + c.y};
+}
+
+TEST_P(Supports, JoinedCornersLieAtOnePlaceForAllTheirFaces) {
+  options_.join_corners = true;
+  for (const double bumps : {0.0, 0.03, 0.4}) {
+    const Surface surface = testing::build(testing::bumpySphere(2, bumps, 5));
+    const SupportBuilder builder(surface, options_);
+    std::size_t moved = 0, corners = 0, places_left = 0, vertices = 0;
+    for (const SupportSource& source : sourcesOn(surface, 100, 0.6f)) {
+      const auto pairs = builder.propagate(source);
+      const auto charts = builder.joinCorners(source, pairs);
+      ASSERT_EQ(charts.size(), pairs.size());
+      std::map<std::uint32_t, std::vector<Vec2f>> places;  // of a vertex, different ones
+      for (std::size_t i = 0; i < pairs.size(); ++i) {
+        const auto [c, s, x, y] = pairs[i].development;
+        const Rigid2 alone = Rigid2{c, s, {x, y}}.inverse();
+        for (std::size_t corner = 0; corner < 3; ++corner) {
+          const Vec2& at = surface.corners()[pairs[i].face][corner];
+          const Vec2f place = placeOf(charts[i], at);
+          moved += (place - alone(at).cast<float>()).norm() > 1e-4f;
+          ++corners;
+          auto& list = places[surface.faces()[pairs[i].face][corner]];
+          // Float maps of faces with corners 0.3 apart.
+          const auto same = [&](const Vec2f& other) { return (place - other).norm() < 1e-5f; };
+          if (std::none_of(list.begin(), list.end(), same)) list.push_back(place);
+        }
+      }
+      vertices += places.size();
+      for (const auto& [vertex, list] : places)
+        places_left += list.size();
+    }
+    EXPECT_GT(moved, corners / 50)
+        << "a sphere is not flat: developments disagree, so the test tests something";
+    // On a ball without sharp bumps nothing is far apart; on the wildest a vertex may be seen two ways.
+    EXPECT_LE(places_left, bumps < 0.1 ? vertices : vertices + vertices / 3) << bumps;
+  }
+}
+
+TEST_P(Supports, OnAPlaneChartsAreTheDevelopments) {
+  options_.join_corners = true;
+  const Surface surface = testing::build(testing::flatGrid(12, 12));
+  const SupportBuilder builder(surface, options_);
+  for (const SupportSource& source : sourcesOn(surface, 20, 0.4f)) {
+    const auto pairs = builder.propagate(source);
+    const auto charts = builder.joinCorners(source, pairs);
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      const auto [c, s, x, y] = pairs[i].development;
+      const Rigid2 alone = Rigid2{c, s, {x, y}}.inverse();
+      for (const Vec2& corner : surface.corners()[pairs[i].face])
+        EXPECT_LT((placeOf(charts[i], corner) - alone(corner).cast<float>()).norm(), 2e-6f);
+    }
+  }
+}
+
 TEST_P(Supports, TheTableHoldsTheSinglePropagationsForAnyThreadCount) {
   const Surface surface = testing::build(testing::torus(24, 40));
+  options_.join_corners = true;
   SupportBuilder builder(surface, options_);
   const auto sources = sourcesOn(surface, 300, 0.3f);
   std::vector<std::uint32_t> order(sources.size()), rank(sources.size());
@@ -89,7 +149,10 @@ TEST_P(Supports, TheTableHoldsTheSinglePropagationsForAnyThreadCount) {
   builder.build(sources, order, expected);
   std::size_t pairs = 0;
   for (std::uint32_t i = 0; i < sources.size(); ++i) {
-    for (const auto& pair : builder.propagate(sources[i])) {
+    const auto reached = builder.propagate(sources[i]);
+    const auto charts = builder.joinCorners(sources[i], reached);
+    std::size_t n = 0;
+    for (const auto& pair : reached) {
       ++pairs;
       const auto begin = expected.kernels.begin() + expected.begin[pair.face];
       const auto end = expected.kernels.begin() + expected.begin[pair.face + 1];
@@ -97,6 +160,7 @@ TEST_P(Supports, TheTableHoldsTheSinglePropagationsForAnyThreadCount) {
       ASSERT_TRUE(found != end && *found == i) << "in the order given, within the face";
       const auto at = static_cast<std::size_t>(found - expected.kernels.begin());
       EXPECT_EQ(expected.developments[at], pair.development);
+      EXPECT_EQ(expected.charts[at], charts[n++]);
     }
   }
   EXPECT_EQ(pairs, expected.pairCount());
@@ -107,6 +171,7 @@ TEST_P(Supports, TheTableHoldsTheSinglePropagationsForAnyThreadCount) {
     EXPECT_EQ(table.begin, expected.begin);
     EXPECT_EQ(table.kernels, expected.kernels);
     EXPECT_EQ(table.developments, expected.developments);
+    EXPECT_EQ(table.charts, expected.charts);
   }
   setThreadCount(0);
 }
