@@ -112,6 +112,9 @@ TEST(Config, WhatDependsOnTheMethodIsSettledForTheTrainer) {
     config.evaluator.method = method;
     EXPECT_EQ(trainOptions(config).clamped_colors,
               method == "local" ? ClampedColors::kLeft : ClampedColors::kLedBack);
+    // Angles of the other methods count from curvature directions: nothing to carry, nothing to wrap.
+    EXPECT_EQ(trainOptions(config).transport_angle, method == "local");
+    EXPECT_EQ(trainOptions(config).wrap_angle, method == "local");
   }
   for (const ClampedColors said : {ClampedColors::kLeft, ClampedColors::kLedBack}) {
     config.train.clamped_colors = said;
@@ -136,7 +139,7 @@ TEST(Config, SettingSetsTheRightMember) {
   FitConfig config;
   for (const char* assignment :
        {"rates.anisotropy=0.25", "local.window_sigma=0", "sampling.rule=stratified", "rates.decay=\"cosine\"",
-        "local.rule=per_face", "density.max_kernels=2000", " seed = 9223372036854775807 ", "wrap_angle=true",
+        "local.rule=per_face", "density.max_kernels=2000", " seed = 9223372036854775807 ", "wrap_angle=false",
         "local.rebuild_interval=3"}) {
     const auto done = setOption(config, assignment);
     EXPECT_TRUE(done) << assignment << ": " << (done ? "" : done.error().message);
@@ -148,7 +151,7 @@ TEST(Config, SettingSetsTheRightMember) {
   EXPECT_EQ(config.evaluator.local.rule, local::CandidateRule::kPerFace);
   EXPECT_EQ(config.train.density.max_kernels, 2000u);
   EXPECT_EQ(config.train.seed, 9223372036854775807u);
-  EXPECT_TRUE(config.train.wrap_angle);
+  EXPECT_FALSE(config.train.wrap_angle);
   EXPECT_EQ(config.evaluator.local.rebuild_interval, 3);
   EXPECT_EQ(configDifferences(config, FitConfig()).size(), 9u);
 }

@@ -46,9 +46,11 @@ TEST(Fit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
   constexpr int kSteps = 150;
   for (const bool stratified : {false, true}) {
     FitConfig config = testing::tinyConfig(kSteps);
+    config.train.transport_angle = config.train.wrap_angle = stratified;
     if (stratified) {
       config.train.sampling.rule = Sampling::kStratified;
-      config.train.transport_angle = config.train.wrap_angle = true;
+      config.evaluator.local.join_corners = true;
+      config.evaluator.local.rule = local::CandidateRule::kByReach;
       config.train.rates.decay = Decay::kCosine;
     }
     const auto evaluator = std::move(*makeEvaluator(ring.surface, config.evaluator));
