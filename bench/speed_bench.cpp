@@ -34,7 +34,6 @@ constexpr std::size_t kBatch = 4096;        // of a step
 constexpr float kRebuildRadius = 0.15f;     // the paper's propagation figure
 constexpr std::size_t kExpRounds = 20'000;  // 40 million exponentials: some tens of milliseconds
 constexpr int kStepsTogether = 40;          // of a run with one or two threads
-constexpr int kFoxSteps = 1500;             // enough for the budget to fill up and steps to settle
 
 /// An asset with its surface and colours.
 struct Subject {
@@ -64,17 +63,27 @@ std::filesystem::path sharedAsset(const char* file) {
   return std::filesystem::exists(path, error) ? path : std::filesystem::path();
 }
 
-/// Step times of the last half of a fit, when the budget is full.
-std::vector<double> lateSteps(const Subject& subject, FitConfig config, int steps) {
-  config.train.steps = steps;
-  local::LocalEvaluator evaluator(subject.surface, config.evaluator.local);
-  Trainer trainer(subject.surface, subject.appearance, evaluator, trainOptions(config));
-  std::vector<double> seconds;
-  while (!trainer.finished()) {
-    const StepReport report = trainer.step();
-    if (report.step >= steps / 2) seconds.push_back(1e3 * report.seconds);
+/// Late steps of fits on two assets, when budgets are full, in turns: how many times longer the first one's
+/// take.
+std::vector<double> lateStepRatios(const Subject& first, const Subject& second, FitConfig config) {
+  constexpr int kSteps = 1500, kTurn = 50;
+  config.train.steps = kSteps;
+  local::LocalEvaluator evaluators[] = {{first.surface, config.evaluator.local},
+                                        {second.surface, config.evaluator.local}};
+  Trainer trainers[] = {{first.surface, first.appearance, evaluators[0], trainOptions(config)},
+                        {second.surface, second.appearance, evaluators[1], trainOptions(config)}};
+  std::vector<double> ratios;
+  for (int step = 0; step < kSteps; step += kTurn) {
+    double seconds[2];
+    for (std::size_t i = 0; i < 2; ++i) {
+      seconds[i] = secondsOf([&] {
+        for (int n = 0; n < kTurn; ++n)
+          trainers[i].step();
+      });
+    }
+    if (step >= kSteps / 2) ratios.push_back(seconds[0] / seconds[1]);
   }
-  return seconds;
+  return ratios;
 }
 
 /// Forward and backward of a batch in blocks, with the vectorised loops or their plain twins.
@@ -311,10 +320,8 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
   if (!fox_path.empty()) {
     auto fox = loadSubject(fox_path);
     if (!fox) return fox.error();
-    const Spread on_fox = spreadOf(lateSteps(**fox, config, kFoxSteps));
-    const Spread here = spreadOf(lateSteps(subject, config, kFoxSteps));
-    rows.push_back(countedRow("fox_vs_spot_step", "x", on_fox.median / here.median,
-                              fmt::format("median late steps, {} steps each", kFoxSteps)));
+    rows.push_back(measuredRow("fox_vs_spot_step", "x", lateStepRatios(**fox, subject, config),
+                               "late steps of two fits, rebuilds included, in turns"));
   }
   rows.push_back(
       countedRow("peak_rss_mb", "MB", static_cast<double>(peakResidentBytes()) * 1e-6, "all of this"));

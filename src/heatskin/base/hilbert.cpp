@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "heatskin/base/parallel.h"
+
 namespace heatskin {
 
 std::uint64_t hilbertIndex(std::array<std::uint32_t, 3> cell, int bits) {
@@ -42,13 +44,15 @@ std::vector<std::uint32_t> hilbertOrder(std::span<const Vec3> points) {
   const double size = (high - low).maxCoeff();
   const double scale = size > 0 ? ((1 << kBits) - 1) / size : 0.0;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> keys(points.size());
-  for (std::uint32_t i = 0; i < points.size(); ++i) {
-    const Vec3 x = (points[i] - low) * scale;
-    keys[i] = {hilbertIndex({static_cast<std::uint32_t>(x.x()), static_cast<std::uint32_t>(x.y()),
-                             static_cast<std::uint32_t>(x.z())},
-                            kBits),
-               i};
-  }
+  parallelFor(points.size(), 512, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const Vec3 x = (points[i] - low) * scale;
+      keys[i] = {hilbertIndex({static_cast<std::uint32_t>(x.x()), static_cast<std::uint32_t>(x.y()),
+                               static_cast<std::uint32_t>(x.z())},
+                              kBits),
+                 static_cast<std::uint32_t>(i)};
+    }
+  });
   std::sort(keys.begin(), keys.end());
   std::vector<std::uint32_t> order(points.size());
   for (std::size_t i = 0; i < order.size(); ++i)
