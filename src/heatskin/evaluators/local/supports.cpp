@@ -45,8 +45,8 @@ template <Sight kSight>
 constexpr std::uint32_t kVisits = kSight == Sight::kCarried ? 2 : 1;
 
 /// Two places of a vertex are one when they are no farther from each other than this, in distances from the
-/// source (squared): about 45 degrees.
-constexpr float kJoinable = 0.6f;
+/// source (squared): 60 degrees.
+constexpr float kJoinable = 1.0f;
 
 /// Differences of a vertex's places up to this, in surface units, are float rounding.
 constexpr float kSamePlace = 1e-6f;
