@@ -147,7 +147,7 @@ void expectEveryPropertyRequiredAndTyped(std::string_view method, std::size_t pr
 }
 
 TEST(ProductExtension, EveryPropertyIsRequiredAndTyped) {
-  expectEveryPropertyRequiredAndTyped("local", 27);
+  expectEveryPropertyRequiredAndTyped("local", 28);
   expectEveryPropertyRequiredAndTyped("thermal", 24);
   expectEveryPropertyRequiredAndTyped("spectral", 20);
 }

@@ -72,7 +72,7 @@ class SupportBuilder {
   std::vector<Reached> propagate(const SupportSource& source) const;
 
   /// The charts of one source's pairs, with joined corners. Places of a vertex are joined that lie within
-  /// about 45 degrees of each other, as seen from the source: where the surface closes around something,
+  /// 60 degrees of each other, as seen from the source: where the surface closes around something,
   /// opposite ways keep their own.
   std::vector<Chart> joinCorners(const SupportSource& source, std::span<const Reached> pairs) const;
 
