@@ -161,6 +161,25 @@ TEST(LocalEvaluator, JoinedCornersAndReachHaveTheSameTwins) {
   }
 }
 
+TEST(LocalEvaluator, JoinedCornersOfSliversAndDirtStayFinite) {
+  for (const auto& soup : {testing::sliverStrip(40, 1e-7), testing::sliverStrip(40, 1e-3),
+                           testing::dirtySoup(3, 40, 200), testing::damagedSphere(2)}) {
+    SCOPED_TRACE(soup.name);
+    const Surface surface = testing::build(soup);
+    LocalOptions options;
+    options.join_corners = true;
+    options.rule = CandidateRule::kByReach;
+    options.max_radius = 1.0;
+    LocalEvaluator evaluator(surface, options);
+    evaluator.rebuild(randomKernels(surface, 2000, 8));
+    for (std::size_t pair = 0; pair < evaluator.supports().pairCount(); ++pair) {
+      const Chart& c = evaluator.supports().charts[pair];
+      ASSERT_TRUE(std::isfinite(c.xx + c.xy + c.yx + c.yy + c.x + c.y));
+    }
+    expectTwins(surface, evaluator, 2000);
+  }
+}
+
 TEST(LocalEvaluator, ACrowdInALargeFaceIsSearchedAndMayMove) {
   const Surface cube = testing::build(testing::cube(1));
   KernelSet kernels = randomKernels(cube, 3000, 5);

@@ -51,6 +51,10 @@ constexpr float kJoinable = 1.0f;
 /// Differences of a vertex's places up to this, in surface units, are float rounding.
 constexpr float kSamePlace = 1e-6f;
 
+/// Faces with less area than this, relative to their squared edges, keep their own development: a linear map
+/// between corners that lie on a line is rounding and nothing else.
+constexpr float kSliver = 1e-5f;
+
 /// What a path through a closed window is taken to be longer, in lengths of the edge.
 constexpr float kClosedDetour = 1;
 
@@ -384,7 +388,7 @@ void SupportBuilder::joinCornersInto(const SupportSource& source, std::span<cons
     const float ex = triangle.x[1] - triangle.x[0], ey = triangle.y[1] - triangle.y[0];
     const float fx = triangle.x[2] - triangle.x[0], fy = triangle.y[2] - triangle.y[0];
     const float area = ex * fy - ey * fx;
-    if (moved && area > 0) {
+    if (moved && area > kSliver * (ex * ex + ey * ey + fx * fx + fy * fy)) {
       // The correction is linear over the face: its values at the corners decide.
       const float ax = (dx[1] - dx[0]) / area, bx = (dx[2] - dx[0]) / area;
       const float ay = (dy[1] - dy[0]) / area, by = (dy[2] - dy[0]) / area;
