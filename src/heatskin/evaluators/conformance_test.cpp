@@ -32,8 +32,11 @@ constexpr std::string_view kJoined = "local_joined";
 EvaluatorOptions smallOptions(std::string_view method) {
   EvaluatorOptions options;
   options.method = method == kJoined ? "local" : method;
-  options.local.join_corners = method == kJoined;
-  options.local.rule = method == kJoined ? local::CandidateRule::kByReach : local::CandidateRule::kPerQuery;
+  if (method == kJoined) {
+    options.local.join_corners = true;
+    options.local.rule = local::CandidateRule::kByReach;
+    options.local.sight = local::Sight::kCarried;
+  }
   options.thermal.rank = 64;
   options.thermal.oversampling = 32;
   options.thermal.routing_dimensions = 48;
