@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
@@ -15,6 +16,9 @@ namespace {
 /// Weights are summed in blocks, blocks in groups: a draw finds its group by bisection and adds up half a
 /// group and half a block on average.
 constexpr std::size_t kSumBlock = 16, kGroup = 16;
+
+/// In place of the weight of a sample that no batch has had yet.
+constexpr float kUnvisited = -1;
 
 /// Interleaves the low 10 bits of three coordinates (Morton order).
 std::uint32_t morton(const Vec3& x) {
@@ -55,6 +59,30 @@ void sortUniform(std::vector<double>& values) {
   values.swap(sorted);
 }
 
+/// The mean of the weights that are known.
+std::optional<float> knownMean(std::span<const float> weights) {
+  double sum = 0;
+  std::size_t known = 0;
+  for (const float weight : weights) {
+    if (weight == kUnvisited) continue;
+    sum += weight;
+    ++known;
+  }
+  if (known == 0) return std::nullopt;
+  return static_cast<float>(sum / static_cast<double>(known));
+}
+
+/// Gives samples that no batch has had the mean weight of those near them. With a large weight instead, draws
+/// would first go through the whole pool once, wherever the error is: most of a short run.
+void guessUnvisited(std::span<float> weights) {
+  const float anywhere = knownMean(weights).value_or(1.0f);
+  for (std::size_t begin = 0; begin < weights.size(); begin += kSumBlock) {
+    const auto block = weights.subspan(begin, std::min(kSumBlock, weights.size() - begin));
+    const float near = knownMean(block).value_or(anywhere);
+    std::replace(block.begin(), block.end(), kUnvisited, near);
+  }
+}
+
 }  // namespace
 
 SamplePool::SamplePool(const Surface& surface, const Appearance& appearance, const SamplingOptions& options,
@@ -83,7 +111,11 @@ SamplePool::SamplePool(const Surface& surface, const Appearance& appearance, con
   colors_.resize(points_.size());
   appearance.colors(points_, colors_);
   errors_.assign(points_.size(),
-                 static_cast<float>(options.rule == Sampling::kPaper ? options.initial_error : 1.0));
+                 static_cast<float>(options.rule == Sampling::kPaper ? options.initial_error : kUnvisited));
+}
+
+void SamplePool::beginFollowing() {
+  if (options_.rule == Sampling::kStratified) guessUnvisited(errors_);
   sums_.resize(blockCount(points_.size(), kSumBlock));
   for (std::size_t b = 0; b < sums_.size(); ++b)
     renewSum(b);
@@ -107,6 +139,7 @@ void SamplePool::prepareDraw(int step, bool uniform, std::size_t count) {
   }
   if (!stratified) sortUniform(targets_);
   if (uniform) return;
+  if (sums_.empty()) beginFollowing();
   const std::size_t groups = blockCount(sums_.size(), kGroup);
   before_.resize(groups + 1);
   before_[0] = 0;
@@ -116,6 +149,7 @@ void SamplePool::prepareDraw(int step, bool uniform, std::size_t count) {
         before_[g] +
         Eigen::Map<const Eigen::ArrayXd>(sums_.data() + begin, static_cast<Eigen::Index>(size)).sum();
   }
+  if (!(before_.back() > 0)) uniform_ = true;  // no error left to follow
 }
 
 void SamplePool::draw(std::size_t first, std::span<std::uint32_t> indices) const {
@@ -168,6 +202,7 @@ void SamplePool::visit(std::span<const std::uint32_t> indices, std::span<const f
     } else {
       error = static_cast<float>(std::pow(losses[i] + options_.error_floor, options_.error_power));
     }
+    if (sums_.empty()) continue;
     const std::size_t block = indices[i] / kSumBlock;
     if (dirty != block && dirty != sums_.size()) renewSum(dirty);
     dirty = block;
@@ -177,8 +212,7 @@ void SamplePool::visit(std::span<const std::uint32_t> indices, std::span<const f
 
 void SamplePool::restoreErrors(std::span<const float> errors) {
   std::copy(errors.begin(), errors.end(), errors_.begin());
-  for (std::size_t b = 0; b < sums_.size(); ++b)
-    renewSum(b);
+  sums_.clear();  // the next draw that follows errors makes them
 }
 
 }  // namespace heatskin

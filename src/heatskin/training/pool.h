@@ -48,6 +48,8 @@ class SamplePool {
   void restoreErrors(std::span<const float> errors);
 
  private:
+  /// Before the first draw that is not uniform.
+  void beginFollowing();
   void renewSum(std::size_t block);
 
   SamplingOptions options_;
@@ -55,7 +57,7 @@ class SamplePool {
   std::vector<SurfacePoint> points_;
   std::vector<Vec3f> colors_;
   std::vector<float> errors_;
-  std::vector<double> sums_;  // [blocks] of kSumBlock errors (weights)
+  std::vector<double> sums_;  // [blocks] of kSumBlock errors (weights); empty while draws are uniform
   // The batch prepared last.
   bool uniform_ = true;
   std::vector<double> targets_;  // [batch] increasing, in [0, 1)

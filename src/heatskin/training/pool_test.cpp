@@ -93,6 +93,50 @@ TEST(SamplePool, DrawsFollowTheErrorAndRarityUndoesIt) {
   EXPECT_NEAR(estimate / kDraws / truth, 1, 0.01) << "a mean over the surface, unbiased";
 }
 
+TEST(SamplePool, SamplesThatNoBatchHadAreGuessedFromTheirNeighbours) {
+  // Every other sample of the first half is visited and nothing of the second: a quarter of the pool.
+  const Setting setting;
+  SamplePool pool = setting.pool(Sampling::kStratified);
+  std::vector<std::uint32_t> indices;
+  std::vector<float> losses;
+  for (std::uint32_t i = 0; i < kPool / 2; i += 2) {
+    indices.push_back(i);
+    losses.push_back(i < 400 ? 0.01f
+                             : 0.09f);  // weights 0.1 and 0.3; 400 is a multiple of the 16 that are near
+  }
+  pool.visit(indices, losses);
+  const std::vector<float> before(pool.errors().begin(), pool.errors().end());
+  drawn(pool, 0, true);
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), pool.errors().begin()))
+      << "uniform draws need no guess";
+
+  const auto batch = drawn(pool, 1, false);
+  EXPECT_NEAR(pool.errors()[0], 0.1f, 1e-6);
+  EXPECT_NEAR(pool.errors()[1], 0.1f, 1e-6) << "near 0 and 2";
+  EXPECT_NEAR(pool.errors()[401], 0.3f, 1e-6) << "near 400 and 402";
+  const double everywhere = (200 * 0.1 + 300 * 0.3) / 500;
+  EXPECT_NEAR(pool.errors()[kPool - 1], everywhere, 1e-6) << "nothing near was visited";
+  const auto known = std::count_if(batch.begin(), batch.end(), [](std::uint32_t i) { return i < kPool / 2; });
+  EXPECT_NEAR(static_cast<double>(known) / kBatch, 0.5, 0.01)
+      << "what is unknown is as likely as what is known";
+
+  // A checkpoint from before the guess goes on as if nothing had happened.
+  SamplePool resumed = setting.pool(Sampling::kStratified);
+  resumed.restoreErrors(before);
+  EXPECT_EQ(drawn(resumed, 1, false), batch);
+}
+
+TEST(SamplePool, WithoutAnyErrorDrawsAreUniform) {
+  const Setting setting;
+  SamplePool pool = setting.pool(Sampling::kStratified);  // with a floor of 0
+  std::vector<std::uint32_t> indices(kPool);
+  for (std::uint32_t i = 0; i < kPool; ++i)
+    indices[i] = i;
+  pool.visit(indices, std::vector<float>(kPool, 0.0f));
+  EXPECT_EQ(drawn(pool, 1, false), drawn(pool, 1, true));
+  EXPECT_EQ(pool.rarity(0), 1);
+}
+
 TEST(SamplePool, ThePapersErrorsBarelyMove) {
   // Trap 11.2: one visit multiplies a weight by 0.99.
   const Setting setting;
