@@ -12,6 +12,7 @@ interrupted table goes on where it was.
 
 import argparse
 import concurrent.futures
+import itertools
 import json
 import pathlib
 import shlex
@@ -19,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 
 
 def fit(program, asset, options, seed):
@@ -39,16 +41,19 @@ class Results:
     def __init__(self, path):
         self.path = path and pathlib.Path(path)
         self.fits = json.loads(self.path.read_text()) if self.path and self.path.exists() else []
+        self.lock = threading.Lock()
 
     def find(self, key):
-        return next((fit["figures"] for fit in self.fits if fit["key"] == key), None)
+        with self.lock:
+            return next((fit["figures"] for fit in self.fits if fit["key"] == key), None)
 
     def add(self, key, figures):
-        self.fits.append({"key": key, "figures": figures})
-        if self.path:
-            part = self.path.with_suffix(".part")
-            part.write_text(json.dumps(self.fits, indent=1))
-            part.replace(self.path)
+        with self.lock:
+            self.fits.append({"key": key, "figures": figures})
+            if self.path:
+                part = self.path.with_suffix(".part")
+                part.write_text(json.dumps(self.fits, indent=1))
+                part.replace(self.path)
 
 
 def main():
@@ -65,16 +70,24 @@ def main():
     results = Results(arguments.json)
     threads = " --threads 1" if arguments.jobs > 1 else ""
 
+    def note_fit(key):
+        options, file, seed = key
+        results.add(key, fit(arguments.program, file, options + threads, seed))
+
     print("| | " + " | ".join(name for name, _ in assets) + " | s per fit |", flush=True)
     print("|---" * (len(assets) + 2) + "|", flush=True)
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for row, options in arguments.row:
-            keys = [[options, file, seed] for _, file in assets for seed in range(arguments.seeds)]
-            missing = {pool.submit(fit, arguments.program, file, options + threads, seed): [options, file, seed]
-                       for options, file, seed in keys if results.find([options, file, seed]) is None}
+        rows = [[[options, file, seed] for _, file in assets for seed in range(arguments.seeds)]
+                for _, options in arguments.row]
+        running = {}  # also across rows, so that no core waits for the last fit of one
+        for key in itertools.chain(*rows):
+            if results.find(key) is None and tuple(key) not in running:
+                running[tuple(key)] = pool.submit(note_fit, key)
+        for (row, options), keys in zip(arguments.row, rows):
             try:
-                for done in concurrent.futures.as_completed(missing):
-                    results.add(missing[done], done.result())
+                for key in keys:
+                    if tuple(key) in running:
+                        running[tuple(key)].result()
             except RuntimeError as error:
                 pool.shutdown(cancel_futures=True)
                 sys.exit(str(error))
