@@ -40,7 +40,7 @@ test: deps
 
 asan: deps
 	@scripts/build.sh asan $(JOBS)
-	@scripts/run_ctest.sh build-asan asan -j $(JOBS) -LE slow_sanitized
+	@scripts/run_ctest.sh build-asan asan -j $(JOBS)
 
 lint: build
 	@scripts/format.sh check

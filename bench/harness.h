@@ -22,6 +22,7 @@ namespace heatskin::bench {
 struct BenchOptions {
   std::filesystem::path asset;  ///< empty: the bench's default, or something built in when that is not there
   int repeats = 9;              ///< measured runs of every subject, after one that does not count
+  int steps = 0;                ///< of fits, where a bench makes some; 0: as many as the preset has
   std::uint64_t seed = 1;
   Progress* progress = nullptr;  ///< may be null
 };

@@ -66,14 +66,15 @@ std::filesystem::path sharedAsset(const char* file) {
 /// Late steps of fits on two assets, when budgets are full, in turns: how many times longer the first one's
 /// take.
 std::vector<double> lateStepRatios(const Subject& first, const Subject& second, FitConfig config) {
-  constexpr int kSteps = 1500, kTurn = 50;
-  config.train.steps = kSteps;
+  constexpr int kTurn = 50;
+  const int most = std::min(1500, config.train.steps);
+  config.train.steps = most - most % kTurn;
   local::LocalEvaluator evaluators[] = {{first.surface, config.evaluator.local},
                                         {second.surface, config.evaluator.local}};
   Trainer trainers[] = {{first.surface, first.appearance, evaluators[0], trainOptions(config)},
                         {second.surface, second.appearance, evaluators[1], trainOptions(config)}};
   std::vector<double> ratios;
-  for (int step = 0; step < kSteps; step += kTurn) {
+  for (int step = 0; step < config.train.steps; step += kTurn) {
     double seconds[2];
     for (std::size_t i = 0; i < 2; ++i) {
       seconds[i] = secondsOf([&] {
@@ -81,7 +82,7 @@ std::vector<double> lateStepRatios(const Subject& first, const Subject& second, 
           trainers[i].step();
       });
     }
-    if (step >= kSteps / 2) ratios.push_back(seconds[0] / seconds[1]);
+    if (step >= config.train.steps / 2) ratios.push_back(seconds[0] / seconds[1]);
   }
   return ratios;
 }
@@ -183,6 +184,7 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
   const Subject& subject = **loaded;
   FitConfig config = *presetConfig("paper");
   config.train.seed = options.seed;
+  if (options.steps > 0) config.train.steps = options.steps;
   report.subject = fmt::format("{}, {} faces, preset paper, {} steps", subject.name,
                                subject.surface.faceCount(), config.train.steps);
   const int threads_before = threadCount();

@@ -13,6 +13,9 @@
 namespace heatskin::cli {
 namespace {
 
+/// Enough for the parts of a fit that are compared from one state.
+constexpr int kFewestSteps = 100;
+
 class Bench : public Verb {
  public:
   void describe(CLI::App& app) override {
@@ -22,6 +25,10 @@ class Bench : public Verb {
         ->type_name("N")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
+    app.add_option("--steps", steps_,
+                   "Steps of the fits that `speed` makes instead of the preset's: a quick look")
+        ->type_name("N")
+        ->check(CLI::Range(kFewestSteps, 1'000'000));
     app.add_flag("--names", names_only_, "Print the names only, for scripts");
     app.footer("Example:\n  heatskin bench walk --json walk.json");
   }
@@ -32,6 +39,7 @@ class Bench : public Verb {
     bench::BenchOptions options;
     options.asset = asset_;
     options.repeats = repeats_;
+    options.steps = steps_;
     options.seed = session.common.seed;
     options.progress = &console;
     const auto report = bench::runBench(name_, options);
@@ -73,6 +81,7 @@ class Bench : public Verb {
   std::string name_;
   std::string asset_;
   int repeats_ = bench::BenchOptions{}.repeats;
+  int steps_ = 0;
   bool names_only_ = false;
 };
 

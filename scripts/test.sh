@@ -29,10 +29,10 @@ fi
 say "build, AddressSanitizer and UBSan"
 if stage build_asan scripts/build.sh asan "$jobs" heatskin_cli test_base test_io test_surface test_texture; then
   say "tests, AddressSanitizer and UBSan"
-  scripts/run_ctest.sh build-asan asan -j "$jobs" -R '^(base|io|surface|texture)/' -LE slow_sanitized
+  scripts/run_ctest.sh build-asan asan -j "$jobs" -R '^(base|io|surface|texture)/'
   # The release tests of the command line drive the sanitised program: what they do themselves needs no sanitiser.
   HEATSKIN_BINARY=$PWD/build-asan/heatskin HEATSKIN_BINARY_SANITIZED=1 \
-    scripts/run_ctest.sh build asan_cli -j "$jobs" -R '^cli/' -LE slow_sanitized
+    scripts/run_ctest.sh build asan_cli -j "$jobs" -R '^cli/'
 fi
 
 say "format"

@@ -1,0 +1,76 @@
+// `heatskin bench`: every bench runs and reports what it promises. How large the figures are is for people.
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "support/run_process.h"
+#include "support/temporary_folder.h"
+
+namespace heatskin::testing {
+namespace {
+
+using nlohmann::json;
+
+class BenchCli : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (sanitized())
+      GTEST_SKIP() << "what benches measure is tested elsewhere; under sanitizers they are slow";
+    ASSERT_EQ(
+        runHeatskin({"demo-asset", "-o", asset(), "--resolution", "600", "--texture", "256", "-q"}).exit_code,
+        0);
+  }
+
+  std::string asset() const { return folder_ / "pumpkin.glb"; }
+
+  /// The rows of a bench on a small asset, by name; `required` must be among them and positive.
+  void expectRows(const std::string& bench, const std::vector<std::string>& required) {
+    const auto outcome = runHeatskin({"bench", bench, "--asset", asset(), "--repeats", "1", "--steps", "100",
+                                      "--json", folder_ / "out.json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const json report = json::parse(folder_.read("out.json"));
+    EXPECT_EQ(report.at("name"), bench);
+    EXPECT_GE(report.at("machine").at("cores").get<int>(), 1);
+    json values;
+    for (const json& row : report.at("rows")) {
+      const std::string name = row.at("name");
+      ASSERT_TRUE(row.at("value").is_number()) << name;
+      EXPECT_TRUE(std::isfinite(row.at("value").get<double>())) << name;
+      EXPECT_NE(outcome.out.find(name), std::string::npos) << "on the terminal too";
+      values[name] = row.at("value");
+    }
+    for (const std::string& name : required) {
+      ASSERT_TRUE(values.contains(name)) << name << " is missing in " << bench;
+      EXPECT_GT(values[name].get<double>(), 0) << name;
+    }
+  }
+
+  TemporaryFolder folder_;
+};
+
+TEST_F(BenchCli, Speed) {
+  expectRows("speed",
+             {"step_ms", "init_s", "optimise_s", "rebuild_r015_ms", "query_mpoints_s", "simd_vs_scalar",
+              "two_threads_vs_one", "exp_roofline_fraction", "surface_psnr", "peak_rss_mb"});
+}
+
+TEST_F(BenchCli, WalkAndLoad) {
+  expectRows("walk", {"walk_0.05_1t", "walk_0.05_all", "walk_0.05_all_over_1t"});
+  expectRows("load", {"pumpkin_faces", "pumpkin_load", "pumpkin_surface", "pumpkin_peak"});
+}
+
+TEST_F(BenchCli, Thermal) {
+  expectRows("thermal", {"step_ms", "two_threads_vs_one", "simd_vs_scalar", "query_mpoints_s"});
+}
+
+TEST_F(BenchCli, Spectral) {
+  expectRows("spectral",
+             {"preprocess_s", "two_threads_vs_one", "spectra_vs_ours", "step_ms", "simd_vs_scalar"});
+}
+
+}  // namespace
+}  // namespace heatskin::testing
