@@ -69,10 +69,13 @@ void addEvaluation(Json& document, const Evaluation& evaluation) {
   document["coverage_below_half"] = jsonNumber(evaluation.coverage_below_half);
   document["coverage_below_one"] = jsonNumber(evaluation.coverage_below_one);
   document["coverage_mean"] = jsonNumber(evaluation.coverage_mean);
-  const auto& seam = evaluation.seam;
-  document["seam_jump_median"] = seam ? jsonNumber(seam->median) : Json(nullptr);
-  document["seam_jump_p99"] = seam ? jsonNumber(seam->p99) : Json(nullptr);
-  document["seam_jump_max"] = seam ? jsonNumber(seam->maximum) : Json(nullptr);
+  const auto addSeam = [&](const std::string& key, const std::optional<SeamJump>& seam) {
+    document[key + "_median"] = seam ? jsonNumber(seam->median) : Json(nullptr);
+    document[key + "_p99"] = seam ? jsonNumber(seam->p99) : Json(nullptr);
+    document[key + "_max"] = seam ? jsonNumber(seam->maximum) : Json(nullptr);
+  };
+  addSeam("seam_jump", evaluation.seam);
+  addSeam("reference_seam_jump", evaluation.reference_seam);
   document["query_mpoints_s"] =
       evaluation.query_mpoints_s > 0 ? jsonNumber(evaluation.query_mpoints_s) : Json(nullptr);
 }
@@ -94,12 +97,14 @@ ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
   rows.emplace_back("coverage", fmt::format("{} of the surface below 0.5, {} below 1",
                                             percent(evaluation.coverage_below_half),
                                             percent(evaluation.coverage_below_one)));
-  if (evaluation.seam) {
-    rows.emplace_back("seams",
-                      fmt::format("colour jump across edges {:.2g} median, {:.3g} p99, {:.3g} max "
-                                  "(8-bit levels)",
-                                  evaluation.seam->median, evaluation.seam->p99, evaluation.seam->maximum));
-  }
+  const auto addSeam = [&](const char* name, const std::optional<SeamJump>& seam) {
+    if (!seam) return;
+    rows.emplace_back(name, fmt::format("colour jump across edges {:.2g} median, {:.3g} p99, {:.3g} max "
+                                        "(8-bit levels)",
+                                        seam->median, seam->p99, seam->maximum));
+  };
+  addSeam("seams", evaluation.seam);
+  addSeam("seams, input", evaluation.reference_seam);
   if (evaluation.query_mpoints_s > 0)
     rows.emplace_back("queries", fmt::format("{:.2f} million points per second", evaluation.query_mpoints_s));
   return rows;

@@ -161,9 +161,13 @@ Result<Evaluation> evaluate(const KernelTexture& texture, const Reference& refer
   progress.begin("measuring on the surface", 0);
   if (auto measured = measureSurface(texture, reference, options, result); !measured) return measured.error();
   if (options.seam_samples > 0) {
-    const SeamJump jump =
-        seamJump(texture.surface(), textureColors(texture), options.seam_samples, options.seed);
-    if (jump.points > 0) result.seam = jump;
+    const auto jumpOf = [&](const ColorSource& colors) -> std::optional<SeamJump> {
+      const SeamJump jump = seamJump(texture.surface(), colors, options.seam_samples, options.seed);
+      if (jump.points == 0) return std::nullopt;
+      return jump;
+    };
+    result.seam = jumpOf(textureColors(texture));
+    result.reference_seam = jumpOf(reference.colorSource(options.filter));
   }
   progress.end();
   if (progress.cancelled()) return failure("cancelled");

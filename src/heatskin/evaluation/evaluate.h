@@ -60,7 +60,9 @@ struct Evaluation {
   std::optional<PictureQuality> atlas;
   std::string atlas_missing;  ///< why there is no atlas; empty if there is one or none was asked for
 
-  std::optional<SeamJump> seam;
+  // At the same points of edges, if there are edges with two faces. What the reference has itself (colours
+  // that change at an edge, UV seams that do not match) is no fault of the texture.
+  std::optional<SeamJump> seam, reference_seam;
 };
 
 /// Everything above. Same texture, reference and options: same numbers on any number of threads, but for the

@@ -45,9 +45,31 @@ TEST(Evaluate, AnIdenticalTextureIsInfinitelyGood) {
   EXPECT_FALSE(result->atlas_missing.empty());
   ASSERT_TRUE(result->seam);
   EXPECT_EQ(result->seam->maximum, 0);
+  ASSERT_TRUE(result->reference_seam);
+  EXPECT_EQ(result->reference_seam->maximum, 0);
   // No kernel reaches any point.
   EXPECT_EQ(result->coverage_below_half, 1);
   EXPECT_EQ(result->coverage_mean, 0);
+}
+
+TEST(Evaluate, JumpsOfTheReferenceAreTold) {
+  // Half of the cube's faces are white, the others black: no fault of a texture of one colour.
+  Asset asset = testing::flatAsset(testing::cube(2), {1, 1, 1, 1});
+  asset.materials.push_back(asset.materials[0]);
+  asset.materials[1].base_color_factor = {0, 0, 0, 1};
+  Primitive& white = asset.meshes[0].primitives[0];
+  Primitive black = white;
+  black.material = 1;
+  const auto half = static_cast<std::ptrdiff_t>(white.triangles.size() / 2);
+  white.triangles.erase(white.triangles.begin() + half, white.triangles.end());
+  black.triangles.erase(black.triangles.begin(), black.triangles.begin() + half);
+  asset.meshes[0].primitives.push_back(black);
+  const KernelTexture texture = constantTexture(asset, {1, 1, 1});
+  const auto result = evaluate(texture, Appearance(asset, texture.surface()), quick());
+  ASSERT_TRUE(result && result->seam && result->reference_seam);
+  EXPECT_EQ(result->seam->maximum, 0);
+  EXPECT_NEAR(result->reference_seam->maximum, 255, 1e-4);
+  EXPECT_EQ(result->reference_seam->median, 0) << "most edges lie inside one half";
 }
 
 TEST(Evaluate, AConstantErrorHasItsKnownDecibels) {
