@@ -25,7 +25,7 @@ std::string filterName(Filter filter);
 std::string decibels(double psnr);
 
 /// Adds the figures of an evaluation to a document. Keys of DESIGN: surface_psnr, view_psnr, view_ssim,
-/// atlas_psnr, coverage_below_half, seam_jump_p99, seam_jump_max, reference_seam_jump_p99, query_mpoints_s;
+/// atlas_psnr, coverage_below_half, seam_jump_p99, seam_jump_max, query_mpoints_s;
 /// what was not measured is null. Further keys say how they came about.
 void addEvaluation(Json& document, const Evaluation& evaluation);
 
