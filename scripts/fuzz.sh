@@ -18,16 +18,36 @@ assets=${HEATSKIN_ASSETS:-../shared/assets}
 flags=(-std=c++20 -O1 -g1 -fsanitize=fuzzer,address,undefined
   -fno-sanitize=null,object-size,vptr -fno-sanitize-recover=all -DHWY_COMPILE_ONLY_STATIC -Isrc -Itests
   -isystem /usr/include/eigen3)
+
+# Sources are compiled once for all entries; object_of SOURCE names the result.
+object_of() { echo "out/fuzz/objects/${1//\//_}.o"; }
+compile() {
+  local object
+  object=$(object_of "$1")
+  "${compiler[@]}" "${flags[@]}" -c "$1" -o "$object"
+}
+compiler=(clang++)
+if command -v ccache >/dev/null; then compiler=(ccache clang++); fi
+mkdir -p out/fuzz/objects
+
 for name in "${names[@]}"; do
   echo "== $name: building"
   modules=(base io)
   libraries=($(pkg-config --libs tbb fmt libpng libjpeg libwebp draco zlib) -lmeshoptimizer)
   if [ "$name" = product ]; then
-    modules+=(surface kernels evaluators texture)
-    libraries+=($(pkg-config --libs libhwy) -lembree3 -lgtest -lpthread)
+    modules+=(surface kernels operators evaluators texture)
+    libraries+=($(pkg-config --libs libhwy) -lembree3 -lxxhash -lgtest -lpthread)
   fi
   mapfile -t sources < <(find "${modules[@]/#/src/heatskin/}" -name '*.cpp' ! -name '*_test.cpp')
-  clang++ "${flags[@]}" "tests/fuzz/fuzz_$name.cpp" "${sources[@]}" -o "out/fuzz/$name" "${libraries[@]}"
+  sources+=("tests/fuzz/fuzz_$name.cpp")
+  objects=()
+  for source in "${sources[@]}"; do
+    objects+=("$(object_of "$source")")
+    compile "$source" &
+    while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
+  done
+  while [ -n "$(jobs -rp)" ]; do wait -n; done
+  clang++ "${flags[@]}" "${objects[@]}" -o "out/fuzz/$name" "${libraries[@]}"
   mkdir -p "out/fuzz/corpus_$name"
   seeds=()
   if [ -d "$assets/bad" ]; then seeds+=("$assets/bad"); fi

@@ -141,7 +141,8 @@ void NearListBuilder::build(const KernelSet& kernels, const Embedding::Rows& pla
 /// For every vertex the kernels that any face around it may need.
 void NearListBuilder::collect(const KernelSet& kernels, const Embedding::Rows& places,
                               const Nearness& nearness) {
-  const auto [wanted, farthest, margin] = nearness;
+  const std::size_t wanted = nearness.wanted;  // not a structured binding: clang 14 cannot capture those
+  const float farthest = nearness.farthest, margin = nearness.margin;
   const Embedding& e = *embedding_;
   const std::size_t blocks = e.radii_.size(), vertices = surface_->vertexCount(), count = kernels.size();
 
@@ -181,7 +182,8 @@ void NearListBuilder::collect(const KernelSet& kernels, const Embedding::Rows& p
 }
 
 void NearListBuilder::collectBlock(std::size_t block, const Nearness& nearness) {
-  const auto [wanted, farthest, margin] = nearness;
+  const std::size_t wanted = nearness.wanted;  // not a structured binding: clang 14 cannot capture those
+  const float farthest = nearness.farthest, margin = nearness.margin;
   const Embedding& e = *embedding_;
   const auto dimensions = static_cast<std::size_t>(e.rows_.cols());
   const std::uint32_t begin = e.block_begin_[block];
@@ -297,7 +299,8 @@ void NearListBuilder::collectBlock(std::size_t block, const Nearness& nearness) 
 /// same for all kernels. The `wanted`-th smallest of max_a D_ka is therefore not less than that of any point,
 /// and a kernel all of whose D_ka are larger is wanted nowhere.
 void NearListBuilder::joinFaces(const Nearness& nearness, NearLists& lists) {
-  const auto [wanted, farthest, margin] = nearness;
+  const std::size_t wanted = nearness.wanted;  // not a structured binding: clang 14 cannot capture those
+  const float farthest = nearness.farthest, margin = nearness.margin;
   joined_.resize(surface_->faceCount());
   parallelFor(surface_->faceCount(), 64, [&](std::size_t first, std::size_t last) {
     thread_local std::vector<float> largest, smallest, sorted;
