@@ -141,8 +141,7 @@ void NearListBuilder::build(const KernelSet& kernels, const Embedding::Rows& pla
 /// For every vertex the kernels that any face around it may need.
 void NearListBuilder::collect(const KernelSet& kernels, const Embedding::Rows& places,
                               const Nearness& nearness) {
-  const std::size_t wanted = nearness.wanted;  // not a structured binding: clang 14 cannot capture those
-  const float farthest = nearness.farthest, margin = nearness.margin;
+  const float farthest = nearness.farthest;
   const Embedding& e = *embedding_;
   const std::size_t blocks = e.radii_.size(), vertices = surface_->vertexCount(), count = kernels.size();
 
