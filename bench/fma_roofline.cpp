@@ -39,7 +39,7 @@ double loadsT(std::size_t rounds, const float* table, float* out) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
 #define HEATSKIN_LOAD(i) \
-  s##i = hn::MulAdd(hn::Set(d, table[at + i]), hn::LoadU(d, table + ((at + i * lanes) & 2047)), s##i);
+  s##i = hn::MulAdd(hn::Set(d, table[at + (i)]), hn::LoadU(d, table + ((at + (i)*lanes) & 2047)), s##i);
   HEATSKIN_CHAINS(HEATSKIN_DECLARE)
   std::size_t at = 0;
   for (std::size_t r = 0; r < rounds; ++r) {

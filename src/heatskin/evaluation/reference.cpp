@@ -54,7 +54,8 @@ constexpr double kLongestSide = 2;  // of every surface
 bool sameFaces(const Surface& a, const Surface& b) {
   if (a.faceCount() != b.faceCount()) return false;
   const Similarity a_from_b = [&] {
-    const Similarity from_asset = a.surfaceFromAsset(), to_asset = b.assetFromSurface();
+    const Similarity& from_asset = a.surfaceFromAsset();
+    const Similarity to_asset = b.assetFromSurface();
     return Similarity{from_asset.scale * to_asset.scale, from_asset(to_asset.translation)};
   }();
   for (std::uint32_t f = 0; f < a.faceCount(); ++f) {

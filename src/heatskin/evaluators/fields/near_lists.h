@@ -4,6 +4,7 @@
 // Euclidean (METHOD sections 7 and 9). Exact: a search over blocks of vertices with bounds from the triangle
 // inequality, instead of comparing everything with everything.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -71,9 +72,9 @@ struct NearLists {
   std::vector<std::uint32_t> vertices;                  // [P] of a kernel's pairs
   std::vector<std::uint32_t> places;                    // [P] where that pair is among the vertices' pairs
 
-  std::vector<std::uint32_t> face_begin;    // [F + 1]
-  std::vector<std::uint32_t> face_kernels;  // [Q + padding] increasing within a face
-  std::vector<std::uint32_t> corners[3];    // [Q + padding] places of the pairs at the face's corners
+  std::vector<std::uint32_t> face_begin;              // [F + 1]
+  std::vector<std::uint32_t> face_kernels;            // [Q + padding] increasing within a face
+  std::array<std::vector<std::uint32_t>, 3> corners;  // [Q + padding] places of the pairs at its corners
 
   std::size_t pairCount() const { return vertex_kernels.size(); }
 };
