@@ -34,7 +34,8 @@ constexpr struct {
 } kRules[] = {
     {"last_edge_0.1", local::Sight::kLastEdge, 0.1},   {"last_edge_0", local::Sight::kLastEdge, 0},
     {"last_edge_0.05", local::Sight::kLastEdge, 0.05}, {"last_edge_0.2", local::Sight::kLastEdge, 0.2},
-    {"carried_0.1", local::Sight::kCarried, 0.1},      {"carried_0.5", local::Sight::kCarried, 0.5},
+    {"carried_0.1", local::Sight::kCarried, 0.1},      {"carried_0.3", local::Sight::kCarried, 0.3},
+    {"carried_0.5", local::Sight::kCarried, 0.5},
 };
 constexpr double kSamePlace = 1e-6;  // surface units; vertices of the file are 1e-3 apart or more
 
