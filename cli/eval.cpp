@@ -59,9 +59,8 @@ class Eval : public Verb {
     app.footer(
         "Surface PSNR is over area-uniform points, the view values are means over the 8 standard views\n"
         "(colours without light, 512 x 512, foreground), the atlas is 1024 x 1024 in the reference's UVs.\n"
-        "The seam jump is the colour difference between the two faces of an edge, in 8-bit levels; beside "
-        "it\n"
-        "stands what the reference has itself, where colours change at edges or UV seams do not match.\n\n"
+        "The seam jump is the colour difference between the two faces of an edge, in 8-bit levels, of the\n"
+        "product and of the reference itself, where colours change at edges or UV seams do not match.\n\n"
         "Example:\n"
         "  heatskin eval spot_fit.glb --reference spot.obj --report spot_report --json -");
     app_ = &app;

@@ -25,8 +25,8 @@ std::string filterName(Filter filter);
 std::string decibels(double psnr);
 
 /// Adds the figures of an evaluation to a document. Keys of DESIGN: surface_psnr, view_psnr, view_ssim,
-/// atlas_psnr, coverage_below_half, seam_jump_p99, seam_jump_max, query_mpoints_s;
-/// what was not measured is null. Further keys say how they came about.
+/// atlas_psnr, coverage_below_half, seam_jump_p99, seam_jump_max, query_mpoints_s; what was not measured is
+/// null. Further keys say how they came about and what the reference has itself.
 void addEvaluation(Json& document, const Evaluation& evaluation);
 
 /// The figures as label and value, for the terminal and for report tables.

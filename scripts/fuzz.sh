@@ -19,15 +19,8 @@ flags=(-std=c++20 -O1 -g1 -fsanitize=fuzzer,address,undefined
   -fno-sanitize=null,object-size,vptr -fno-sanitize-recover=all -DHWY_COMPILE_ONLY_STATIC -Isrc -Itests
   -isystem /usr/include/eigen3)
 
-# Sources are compiled once for all entries; object_of SOURCE names the result.
-object_of() { echo "out/fuzz/objects/${1//\//_}.o"; }
-compile() {
-  local object
-  object=$(object_of "$1")
-  "${compiler[@]}" "${flags[@]}" -c "$1" -o "$object"
-}
 compiler=(clang++)
-if command -v ccache >/dev/null; then compiler=(ccache clang++); fi
+if command -v ccache >/dev/null; then compiler=(ccache clang++); fi # entries share most sources
 mkdir -p out/fuzz/objects
 
 for name in "${names[@]}"; do
@@ -40,14 +33,11 @@ for name in "${names[@]}"; do
   fi
   mapfile -t sources < <(find "${modules[@]/#/src/heatskin/}" -name '*.cpp' ! -name '*_test.cpp')
   sources+=("tests/fuzz/fuzz_$name.cpp")
-  objects=()
-  for source in "${sources[@]}"; do
-    objects+=("$(object_of "$source")")
-    compile "$source" &
-    while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n; done
-  done
-  while [ -n "$(jobs -rp)" ]; do wait -n; done
-  clang++ "${flags[@]}" "${objects[@]}" -o "out/fuzz/$name" "${libraries[@]}"
+  objects=("${sources[@]//\//_}")
+  printf '%s\0' "${sources[@]}" | xargs -0 -P "$(nproc)" -I{} bash -c \
+    'source=$1; shift; "$@" -c "$source" -o "out/fuzz/objects/${source//\//_}.o"' _ {} "${compiler[@]}" "${flags[@]}"
+  objects=("${objects[@]/#/out/fuzz/objects/}")
+  clang++ "${flags[@]}" "${objects[@]/%/.o}" -o "out/fuzz/$name" "${libraries[@]}"
   mkdir -p "out/fuzz/corpus_$name"
   seeds=()
   if [ -d "$assets/bad" ]; then seeds+=("$assets/bad"); fi

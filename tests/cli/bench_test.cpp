@@ -18,8 +18,6 @@ using nlohmann::json;
 class BenchCli : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (sanitized())
-      GTEST_SKIP() << "what benches measure is tested elsewhere; under sanitizers they are slow";
     ASSERT_EQ(
         runHeatskin({"demo-asset", "-o", asset(), "--resolution", "600", "--texture", "256", "-q"}).exit_code,
         0);
@@ -64,10 +62,12 @@ TEST_F(BenchCli, WalkAndLoad) {
 }
 
 TEST_F(BenchCli, Thermal) {
+  if (sanitized()) GTEST_SKIP() << "takes minutes under sanitizers";
   expectRows("thermal", {"step_ms", "two_threads_vs_one", "simd_vs_scalar", "query_mpoints_s"});
 }
 
 TEST_F(BenchCli, Spectral) {
+  if (sanitized()) GTEST_SKIP() << "takes minutes under sanitizers";
   expectRows("spectral",
              {"preprocess_s", "two_threads_vs_one", "spectra_vs_ours", "step_ms", "simd_vs_scalar"});
 }

@@ -94,15 +94,15 @@ TEST(SamplePool, DrawsFollowTheErrorAndRarityUndoesIt) {
 }
 
 TEST(SamplePool, SamplesThatNoBatchHadAreGuessedFromTheirNeighbours) {
-  // Every other sample of the first half is visited and nothing of the second: a quarter of the pool.
+  // Every other sample of the first half is visited and nothing of the second: a quarter of the pool. Weights
+  // are 0.1 and 0.3, and change where a new block of 16 neighbours begins.
   const Setting setting;
   SamplePool pool = setting.pool(Sampling::kStratified);
   std::vector<std::uint32_t> indices;
   std::vector<float> losses;
   for (std::uint32_t i = 0; i < kPool / 2; i += 2) {
     indices.push_back(i);
-    losses.push_back(i < 400 ? 0.01f
-                             : 0.09f);  // weights 0.1 and 0.3; 400 is a multiple of the 16 that are near
+    losses.push_back(i < 400 ? 0.01f : 0.09f);
   }
   pool.visit(indices, losses);
   const std::vector<float> before(pool.errors().begin(), pool.errors().end());
