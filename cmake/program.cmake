@@ -1,34 +1,46 @@
 # The command line, its tests, and the test of the installed tree.
 
-file(GLOB cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp ${PROJECT_SOURCE_DIR}/bench/*.cpp)
-if(cli_sources)
-  # Verbs hold no algorithm: optimising the option parser's templates would only cost compile time.
-  file(GLOB verb_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
-  set_source_files_properties(${verb_sources} PROPERTIES COMPILE_OPTIONS -O1)
-  add_executable(heatskin_cli ${cli_sources})
-  # "cli/console.h" and "bench/harness.h" are found from the root of the project.
-  target_include_directories(heatskin_cli PRIVATE ${PROJECT_SOURCE_DIR})
-  target_include_directories(heatskin_cli SYSTEM PRIVATE ${NLOHMANN_JSON_INCLUDE} ${CLI11_INCLUDE})
-  # zlib for the exact distances of bench unfolding.
-  find_package(ZLIB REQUIRED)
-  target_link_libraries(heatskin_cli PRIVATE heatskin heatskin_flags fmt::fmt TBB::tbb ZLIB::ZLIB)
-  set_target_properties(heatskin_cli PROPERTIES OUTPUT_NAME heatskin
-                        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
-                        INSTALL_RPATH "$<$<BOOL:${BUILD_SHARED_LIBS}>:$ORIGIN/../${CMAKE_INSTALL_LIBDIR}>")
-endif()
+# Verbs hold no algorithm: optimising the option parser's templates would only cost compile time.
+set(verb_optimisation $<$<CONFIG:Release>:-O1>)
+heatskin_pch_owner(heatskin_cli_pch HEADERS <CLI/CLI.hpp> <nlohmann/json.hpp>)
+target_include_directories(heatskin_cli_pch SYSTEM PRIVATE ${NLOHMANN_JSON_INCLUDE} ${CLI11_INCLUDE})
+target_compile_options(heatskin_cli_pch PRIVATE ${verb_optimisation})
 
-if(HEATSKIN_TESTS AND cli_sources)
+file(GLOB verb_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
+file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cpp)
+add_library(heatskin_verbs OBJECT ${verb_sources})
+add_library(heatskin_benches OBJECT ${bench_sources})
+target_precompile_headers(heatskin_verbs REUSE_FROM heatskin_cli_pch)
+target_precompile_headers(heatskin_benches REUSE_FROM heatskin_pch)
+target_compile_options(heatskin_verbs PRIVATE ${verb_optimisation})
+foreach(target heatskin_verbs heatskin_benches)
+  # "cli/console.h" and "bench/harness.h" are found from the root of the project.
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src
+                             ${PROJECT_BINARY_DIR}/generated)
+  target_include_directories(${target} SYSTEM PRIVATE ${NLOHMANN_JSON_INCLUDE} ${CLI11_INCLUDE})
+  target_link_libraries(${target} PRIVATE heatskin_flags Eigen3::Eigen fmt::fmt TBB::tbb)
+endforeach()
+
+add_executable(heatskin_cli $<TARGET_OBJECTS:heatskin_verbs> $<TARGET_OBJECTS:heatskin_benches>)
+# zlib for the exact distances of bench unfolding.
+find_package(ZLIB REQUIRED)
+target_link_libraries(heatskin_cli PRIVATE heatskin heatskin_flags fmt::fmt TBB::tbb ZLIB::ZLIB)
+set_target_properties(heatskin_cli PROPERTIES OUTPUT_NAME heatskin LINKER_LANGUAGE CXX
+                      RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}
+                      INSTALL_RPATH "$<$<BOOL:${BUILD_SHARED_LIBS}>:$ORIGIN/../${CMAKE_INSTALL_LIBDIR}>")
+
+if(HEATSKIN_TESTS)
   file(GLOB cli_tests CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/cli/*_test.cpp)
   if(cli_tests)
     add_executable(test_cli ${cli_tests})
     add_dependencies(test_cli heatskin_cli)
     target_include_directories(test_cli PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/tests)
     target_include_directories(test_cli SYSTEM PRIVATE ${NLOHMANN_JSON_INCLUDE})
-    target_link_libraries(test_cli PRIVATE heatskin heatskin_flags fmt::fmt GTest::gtest_main)
+    target_link_libraries(test_cli PRIVATE heatskin fmt::fmt)
+    heatskin_test(test_cli)
     target_compile_definitions(test_cli PRIVATE HEATSKIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                HEATSKIN_BUILD_DIR="${PROJECT_BINARY_DIR}"
                                HEATSKIN_BINARY_DEFAULT="$<TARGET_FILE:heatskin_cli>")
-    target_compile_options(test_cli PRIVATE ${HEATSKIN_TEST_OPTIMISATION})
     gtest_discover_tests(test_cli TEST_PREFIX "cli/" DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 900)
   endif()
 

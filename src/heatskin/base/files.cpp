@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -100,7 +101,7 @@ Result<void> writeFileAtomically(const std::filesystem::path& path, std::span<co
   }
 
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  std::string temporary = (folder / ("." + path.filename().string() + ".XXXXXX")).string();
+  std::string temporary = (folder / fmt::format(".{}.XXXXXX", path.filename().string())).string();
   Descriptor fd(::mkostemp(temporary.data(), O_CLOEXEC));
   if (fd.get() < 0) return fail("no temporary file can be made beside it");
   const auto abandon = [&](const std::string& what) {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kBlock = 3 * (std::size_t{1} << 14);
 
 /// Sum of squared differences over values whose pixel (index / 3) counts; `counted` may be empty.
-SquaredError reduce(std::span<const float> reference, std::span<const float> test,
+SquaredError sumOfSquares(std::span<const float> reference, std::span<const float> test,
                     std::span<const std::uint8_t> counted) {
   std::vector<SquaredError> parts(blockCount(reference.size(), kBlock));
   parallelBlocks(reference.size(), kBlock, [&](std::size_t block, std::size_t begin, std::size_t end) {
@@ -41,7 +41,7 @@ Result<SquaredError> squaredError(std::span<const float> reference, std::span<co
     return inputError(
         fmt::format("the colour lists differ in length, {} and {} values", reference.size(), test.size()));
   if (reference.empty()) return inputError("the colour lists are empty: there is nothing to compare");
-  const SquaredError total = reduce(reference, test, {});
+  const SquaredError total = sumOfSquares(reference, test, {});
   if (!std::isfinite(total.sum)) return inputError("the colour lists hold values that are not finite");
   return total;
 }
@@ -49,7 +49,7 @@ Result<SquaredError> squaredError(std::span<const float> reference, std::span<co
 Result<SquaredError> squaredError(const ImageF& reference, const ImageF& test, const MaskOptions& options) {
   const auto counted = countedPixels(reference, test, options);
   if (!counted) return counted.error();
-  return reduce(reference.rgb, test.rgb, *counted);
+  return sumOfSquares(reference.rgb, test.rgb, *counted);
 }
 
 double psnrFromMse(double mse) {
