@@ -243,7 +243,7 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
   filter.build(kernels);
   const auto points = sampleSurface(subject.surface, kQueries, options.seed, streams::kEvaluation);
   std::vector<Vec3f> colors(points.size()), truth(points.size());
-  subject.appearance.colors(points, truth);
+  subject.appearance.colors(points, truth, Filter::kPaper);
   evaluateColors(evaluator, filter, points, colors, {});
   const auto quality = psnr(std::span(truth.front().data(), 3 * truth.size()),
                             std::span(colors.front().data(), 3 * colors.size()));

@@ -42,14 +42,14 @@ class DemoAsset : public Verb {
     const Primitive& primitive = pumpkin.meshes[0].primitives[0];
     console.line(fmt::format("{}: {}, {} stored vertices, texture {} x {}, {}", oneLine(output_),
                              counted(primitive.triangleCount(), "face", "faces"),
-                             grouped(primitive.positions.size()), pumpkin.images[0].width,
-                             pumpkin.images[0].height, humanBytes(static_cast<double>(bytes->size()))));
+                             grouped(primitive.positions.size()), pumpkin.images[0]->width,
+                             pumpkin.images[0]->height, humanBytes(static_cast<double>(bytes->size()))));
     return saveJson(console, session.common.json,
                     {{"file", output_},
                      {"bytes", bytes->size()},
                      {"faces", primitive.triangleCount()},
                      {"stored_vertices", primitive.positions.size()},
-                     {"texture_size", pumpkin.images[0].width},
+                     {"texture_size", pumpkin.images[0]->width},
                      {"seed", options_.seed}});
   }
 

@@ -77,7 +77,7 @@ class Eval : public Verb {
       lpips = std::move(*model);
       options_.lpips = &*lpips;
     }
-    options_.filter = filter_ == "nearest" ? Filter::kNearest : Filter::kBilinear;
+    options_.filter = filter_ == "nearest" ? Filter::kPaper : Filter::kBilinear;
     options_.seed = session.common.seed;
 
     std::string_view method;  // as kMethods spells it, which stays

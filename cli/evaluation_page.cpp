@@ -37,8 +37,8 @@ std::string pictureText(const PictureQuality& quality) {
 
 }  // namespace
 
-std::string filterName(Filter filter) {
-  return filter == Filter::kNearest ? "nearest" : "bilinear";
+std::string filterLabel(Filter filter) {
+  return filter == Filter::kPaper ? "nearest" : "bilinear";
 }
 
 std::string decibels(double psnr) {
@@ -49,7 +49,7 @@ void addEvaluation(Json& document, const Evaluation& evaluation) {
   document["surface_psnr"] = jsonNumber(evaluation.surface_psnr);
   document["surface_samples"] = evaluation.surface_samples;
   document["surface_max_error"] = jsonNumber(evaluation.surface_max_error);
-  document["filter"] = filterName(evaluation.filter);
+  document["filter"] = filterLabel(evaluation.filter);
   const bool views = !evaluation.views.empty();
   document["view_psnr"] = views ? jsonNumber(evaluation.view_mean.psnr) : Json(nullptr);
   document["view_ssim"] = views ? jsonNumber(evaluation.view_mean.ssim) : Json(nullptr);
@@ -84,7 +84,7 @@ ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
   ReportPage::Rows rows;
   rows.emplace_back("surface",
                     fmt::format("{} on {} points ({} texel)", decibels(evaluation.surface_psnr),
-                                grouped(evaluation.surface_samples), filterName(evaluation.filter)));
+                                grouped(evaluation.surface_samples), filterLabel(evaluation.filter)));
   if (!evaluation.views.empty()) {
     rows.emplace_back(
         "views", fmt::format("{} (mean of {})", pictureText(evaluation.view_mean), evaluation.views.size()));

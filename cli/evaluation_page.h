@@ -19,7 +19,7 @@
 namespace heatskin::cli {
 
 /// "nearest" or "bilinear".
-std::string filterName(Filter filter);
+std::string filterLabel(Filter filter);
 
 /// "35.21 dB", or "infinite (identical)".
 std::string decibels(double psnr);

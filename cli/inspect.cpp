@@ -163,7 +163,7 @@ void showContents(Console& console, const Subject& subject, const Contents& cont
       rows.push_back({std::to_string(index), "(image cannot be used)", "", "", wraps});
       continue;
     }
-    const Image& image = asset.images[static_cast<std::size_t>(texture.image)];
+    const Image& image = *asset.images[static_cast<std::size_t>(texture.image)];
     rows.push_back(
         {std::to_string(index), orUnnamed(image.name), fmt::format("{} x {}", image.width, image.height),
          fmt::format("{} {} {} bit", image.format, channelNames(image.stored_channels), image.stored_bits),
@@ -318,13 +318,13 @@ Json listsJson(const Asset& asset) {
         {{"image", texture.image}, {"wrap_u", name(texture.wrap_u)}, {"wrap_v", name(texture.wrap_v)}});
   }
   lists["images"] = Json::array();
-  for (const Image& image : asset.images) {
-    lists["images"].push_back({{"name", image.name},
-                               {"format", image.format},
-                               {"width", image.width},
-                               {"height", image.height},
-                               {"channels", image.stored_channels},
-                               {"bits", image.stored_bits}});
+  for (const auto& image : asset.images) {
+    lists["images"].push_back({{"name", image->name},
+                               {"format", image->format},
+                               {"width", image->width},
+                               {"height", image->height},
+                               {"channels", image->stored_channels},
+                               {"bits", image->stored_bits}});
   }
   return lists;
 }

@@ -224,7 +224,7 @@ class Render : public Verb {
     return result;
   }
 
-  Filter filter() const { return filter_ == "nearest" ? Filter::kNearest : Filter::kBilinear; }
+  Filter filter() const { return filter_ == "nearest" ? Filter::kPaper : Filter::kBilinear; }
   bool map() const { return mode_ == "error" || mode_ == "coverage"; }
 
   ColorSource colors(const TexturedSubject& subject) const {

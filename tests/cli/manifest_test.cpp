@@ -274,10 +274,10 @@ Deviation deviation(const Look& base, const Look& variant, bool grey) {
     const Vec3 place = base.surface.assetFromSurface()(base.surface.position(p));
     const ClosestPoint there = closest(variant.surface.surfaceFromAsset()(place));
     result.largest_distance = std::max(result.largest_distance, there.distance);
-    Vec3f expected = base.appearance.color(p);
+    Vec3f expected = base.appearance.color(p, Filter::kPaper);
     // ITU-R 601 luma, which is what a grey copy of an image holds.
     if (grey) expected.setConstant(expected.dot(Vec3f(0.299f, 0.587f, 0.114f)));
-    const Vec3f difference = (variant.appearance.color(there.point) - expected).cwiseAbs();
+    const Vec3f difference = (variant.appearance.color(there.point, Filter::kPaper) - expected).cwiseAbs();
     result.mean_color += static_cast<double>(difference.mean()) / kPoints;
     if (difference.maxCoeff() > 2.0f / 255) result.changed += 1.0 / kPoints;
   }
@@ -353,8 +353,10 @@ TEST(Manifest, TheDeviationReportsPlantedErrors) {
   EXPECT_FALSE(within(deviation(*base, Look(moved), false), exact));
 
   Asset brighter = base->asset;  // a wrong transfer function
-  for (std::uint8_t& channel : brighter.images[0].rgba)
+  Image lifted = *brighter.images[0];
+  for (std::uint8_t& channel : lifted.rgba)
     channel = static_cast<std::uint8_t>(255 - (255 - channel) / 2);
+  brighter.images[0] = std::make_shared<const Image>(std::move(lifted));
   EXPECT_FALSE(within(deviation(*base, Look(brighter), false), exact));
 }
 

@@ -14,7 +14,9 @@ inline std::string assetProblem(const Asset& asset) {
   const auto valid = [](int index, std::size_t count, bool may_be_none) {
     return index < 0 ? (may_be_none && index == -1) : static_cast<std::size_t>(index) < count;
   };
-  for (const Image& image : asset.images) {
+  for (const auto& shared : asset.images) {
+    if (shared == nullptr) return "an image that is not there";
+    const Image& image = *shared;
     if (image.width <= 0 || image.height <= 0) return "an image without pixels";
     if (image.rgba.size() !=
         4 * static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height)) {

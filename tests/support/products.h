@@ -60,7 +60,8 @@ inline Image patternImage(int size, bool transparent) {
 inline Asset manyMaterials() {
   Asset asset;
   asset.format = "glb";
-  asset.images = {patternImage(16, false), patternImage(8, true)};
+  asset.images = {std::make_shared<const Image>(patternImage(16, false)),
+                  std::make_shared<const Image>(patternImage(8, true))};
   asset.textures = {{0, Wrap::kRepeat, Wrap::kRepeat}, {1, Wrap::kClampToEdge, Wrap::kMirroredRepeat}};
   Material textured, red, cut;
   textured.name = "textured";

@@ -1,10 +1,12 @@
 #pragma once
 
-// The ground truth: what colour the asset has at a surface point (METHOD section 1).
+// The ground truth: what the asset shows at a surface point, colour and visibility (METHOD section 1).
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "heatskin/base/vec.h"
@@ -14,80 +16,131 @@
 namespace heatskin {
 
 /// How a texture is read between texels.
-enum class Filter {
-  kNearest,   ///< METHOD section 1: x = round(u (W - 1)), y = round(v (H - 1)), then wrapped; the paper's
-              ///< tables use it
-  kBilinear,  ///< what a renderer does: texel centres at (i + 0.5) / W, blended in linear light
+enum class Filter : std::uint8_t {
+  kAuto,      ///< kNearest or kBilinear, as each texture's sampler says
+  kNearest,   ///< glTF: wrap first, then texel floor(u W); texel i covers [i / W, (i + 1) / W)
+  kBilinear,  ///< glTF: wrap first, texel centres at (i + 0.5) / W, blended in linear light
+  kPaper,     ///< METHOD section 1: x = round(u (W - 1)), then wrapped. Right for coordinates in [0, 1] only:
+              ///< a repeated texture shifts by about a texel per repeat. The paper's tables use it.
 };
 
-/// Colour at points of the surface that was built from the same asset. Holds copies of what it needs: asset
-/// and surface may go away.
+/// Names of the filters, in the order of the enum; as on the command line and in configurations.
+inline constexpr std::string_view kFilterNames[] = {"auto", "nearest", "bilinear", "paper"};
+
+constexpr std::string_view filterName(Filter filter) {
+  return kFilterNames[static_cast<std::size_t>(filter)];
+}
+
+/// Colour and visibility at points of the surface that was built from the same asset. Holds what it needs
+/// (images are shared with the asset): asset and surface may go away.
 ///
-/// A colour is sRGB in [0, 1]. A plain textured point read with kNearest is texel / 255 to the bit; where a
-/// factor or a vertex colour multiplies, it does so in linear light, and the product is converted back. Alpha
-/// is reported but never composited, and it is 1 for materials whose alpha mode is opaque.
+/// A colour is sRGB in [0, 1]. A plain textured point that is read without blending is texel / 255 to the
+/// bit; where a factor or a vertex colour multiplies, it does so in linear light, and the product is
+/// converted back. Texels of materials that are not opaque are blended by their alpha, so that what nobody
+/// sees (often black) does not leak into the rim of a cut-out; where all of them are invisible, plainly.
 class Appearance {
  public:
   Appearance(const Asset& asset, const Surface& surface);
 
   /// sRGB colour at one point.
-  Vec3f color(const SurfacePoint& p, Filter filter = Filter::kNearest) const;
+  Vec3f color(const SurfacePoint& p, Filter filter = Filter::kAuto) const;
 
-  /// Alpha at one point: texture alpha x factor x vertex alpha.
-  float alpha(const SurfacePoint& p, Filter filter = Filter::kNearest) const;
+  /// Alpha at one point, texture alpha x factor x vertex alpha, whatever the cutoff; 1 for opaque materials.
+  float alpha(const SurfacePoint& p, Filter filter = Filter::kAuto) const;
+
+  /// How much of the point is seen: 1 for opaque materials, 0 or 1 by the cutoff for MASK, alpha for BLEND.
+  float visibility(const SurfacePoint& p, Filter filter = Filter::kAuto) const;
 
   /// Colours of many points, in parallel; `out` is [points.size()].
   void colors(std::span<const SurfacePoint> points, std::span<Vec3f> out,
-              Filter filter = Filter::kNearest) const;
+              Filter filter = Filter::kAuto) const;
+
+  /// Colours and visibilities of many points, in parallel; both spans are [points.size()].
+  void colors(std::span<const SurfacePoint> points, std::span<Vec3f> colors, std::span<float> visibilities,
+              Filter filter = Filter::kAuto) const;
+
+  /// Visibilities alone, for whoever has colours from elsewhere (a product); `out` is [points.size()].
+  void visibilities(std::span<const SurfacePoint> points, std::span<float> out,
+                    Filter filter = Filter::kAuto) const;
 
   /// Texture coordinates of a face's corners (KHR_texture_transform applied, v down); false when the face has
   /// none or its material no texture.
   bool faceUvs(std::uint32_t face, std::array<Vec2f, 3>& uvs) const;
 
   /// Index into Asset::materials of a face's material; -1: the default material.
-  int faceMaterial(std::uint32_t face) const { return looks_[face_look_[face]].material; }
+  int faceMaterial(std::uint32_t face) const { return lookOf(face).material; }
 
   /// Index into images() of a face's base colour texture; -1: none.
-  int faceImage(std::uint32_t face) const { return looks_[face_look_[face]].image; }
+  int faceImage(std::uint32_t face) const { return lookOf(face).image; }
+
+  /// How a face's alpha decides about visibility.
+  AlphaMode faceAlphaMode(std::uint32_t face) const { return lookOf(face).alpha_mode; }
+
+  /// True when every point of the face has visibility 1, whatever the texture's texels are.
+  bool faceOpaque(std::uint32_t face) const { return lookOf(face).opaque; }
+
+  /// True when the face has one colour: no texture and no vertex colours, only its material's factor.
+  bool faceConstant(std::uint32_t face) const { return lookOf(face).constant(); }
 
   /// The asset's images.
-  std::span<const Image> images() const { return images_; }
+  std::span<const std::shared_ptr<const Image>> images() const { return images_; }
+
+  std::size_t faceCount() const { return face_look_.size(); }
 
   /// Faces whose colour comes from a texture.
   std::size_t texturedFaces() const { return textured_faces_; }
 
-  /// True when there is something to fit: a texture, vertex colours, or factors that differ between faces.
-  bool hasColor() const { return has_color_; }
+  /// Faces of one colour, see faceConstant().
+  std::size_t constantFaces() const { return constant_faces_; }
 
-  /// True when some point may have alpha below 1.
+  /// True when there is something to fit: a texture or vertex colours.
+  bool hasColor() const { return constant_faces_ < face_look_.size(); }
+
+  /// True when some point may have a visibility below 1.
   bool hasAlpha() const { return has_alpha_; }
 
  private:
   /// A material with everything resolved, for one kind of primitive (with or without usable texture
-  /// coordinates).
+  /// coordinates and vertex colours).
   struct Look {
     int material = -1;
     int image = -1;
     int uv_set = -1;
     Wrap wrap_u = Wrap::kRepeat;
     Wrap wrap_v = Wrap::kRepeat;
-    Vec4f factor = {1, 1, 1, 1};  ///< linear
-    bool white = true;            ///< factor is (1, 1, 1): texels pass unchanged
-    bool opaque = true;
+    Filter filter = Filter::kBilinear;  ///< the sampler's
+    Vec4f factor = {1, 1, 1, 1};        ///< linear
+    bool white = true;                  ///< factor is (1, 1, 1): texels pass unchanged
+    bool colored = false;               ///< vertex colours multiply
+    AlphaMode alpha_mode = AlphaMode::kOpaque;
+    float cutoff = 0.5f;
+    bool opaque = true;  ///< visibility is 1 everywhere
+
+    bool constant() const { return image < 0 && !colored; }
+    float visibility(float alpha) const;
   };
 
+  const Look& lookOf(std::uint32_t face) const { return looks_[face_look_[face]]; }
   Vec2 uvAt(const SurfacePoint& p) const;
+  Vec4f vertexColorAt(const SurfacePoint& p) const;
+  const std::uint8_t* texelAt(const Look& look, const Vec2& uv, Filter filter) const;
   Vec4f linearTexel(const Look& look, const Vec2& uv, Filter filter) const;
+  /// sRGB colour and alpha.
+  std::pair<Vec3f, float> at(const SurfacePoint& p, Filter filter) const;
 
-  std::span<const Image> images_;
+  std::vector<std::shared_ptr<const Image>> images_;
   std::vector<Look> looks_;
   std::vector<std::uint32_t> face_look_;   // [F] index into looks_
   std::vector<std::array<Vec2f, 3>> uvs_;  // [F] or empty when no face is textured
   std::vector<std::array<Vec4f, 3>>
       colors_;  // [F] linear RGBA, or empty when no primitive has vertex colours
   std::size_t textured_faces_ = 0;
-  bool has_color_ = false;
+  std::size_t constant_faces_ = 0;
   bool has_alpha_ = false;
 };
+
+/// The part of a surface's area that is seen: the mean visibility, estimated from area-uniform points.
+/// Exactly 1 without alpha; 0 means that no point was found that anybody could see.
+double visibleShare(const Surface& surface, const Appearance& appearance, Filter filter = Filter::kAuto);
 
 }  // namespace heatskin

@@ -25,7 +25,7 @@ Asset square(int width, int height) {
         image.rgba.push_back(static_cast<std::uint8_t>(value));
     }
   }
-  asset.images.push_back(image);
+  asset.images.push_back(std::make_shared<const Image>(std::move(image)));
   asset.textures.push_back({0});
   Material material;
   material.base_color.texture = 0;
@@ -50,7 +50,7 @@ struct Scene {
       : asset(std::move(a)), surface(std::move(*Surface::build(asset))), appearance(asset, surface) {}
 
   /// Colour where the texture coordinate of the untransformed square is (u, v).
-  Vec3f at(double u, double v, Filter filter = Filter::kNearest) const {
+  Vec3f at(double u, double v, Filter filter = Filter::kPaper) const {
     return appearance.color(point(u, v), filter);
   }
 
@@ -61,7 +61,7 @@ struct Scene {
   }
 };
 
-TEST(Appearance, NearestTexelIsTheFormulaOfTheMethod) {
+TEST(Appearance, PaperFilterIsTheFormulaOfTheMethod) {
   const Scene scene(square(20, 10));
   for (const auto& [u, v] :
        {std::pair(0.0, 0.0), std::pair(1.0, 1.0), std::pair(0.31, 0.77), std::pair(0.5, 0.2)}) {
@@ -74,7 +74,7 @@ TEST(Appearance, NearestTexelIsTheFormulaOfTheMethod) {
   EXPECT_FALSE(scene.appearance.hasAlpha());
 }
 
-TEST(Appearance, WrapModes) {
+TEST(Appearance, PaperFilterWrapsAfterRounding) {
   Asset asset = square(20, 10);
   for (Vec2f& uv : asset.meshes[0].primitives[0].uv_sets[0])
     uv += Vec2f(1, -1);  // u in [1, 2], v in [-1, 0]
@@ -115,6 +115,7 @@ TEST(Appearance, FactorsAndVertexColoursMultiplyInLinearLight) {
   EXPECT_NEAR(linearFromSrgb(c.x()), 0.5f * linearFromSrgb8[190], 1e-6f);
   EXPECT_NEAR(linearFromSrgb(c.y()), 0.25f * linearFromSrgb8[90], 1e-6f);
   EXPECT_FLOAT_EQ(scene.appearance.alpha(scene.point(1, 1)), 0.125f);
+  EXPECT_FLOAT_EQ(scene.appearance.visibility(scene.point(1, 1)), 0.125f);
   EXPECT_TRUE(scene.appearance.hasAlpha());
 }
 
@@ -197,7 +198,7 @@ TEST(Appearance, HostileCoordinatesStayInsideTheImage) {
     asset.textures[0].wrap_u = asset.textures[0].wrap_v = wrap;
     const Scene scene(asset);
     for (const SurfacePoint& p : sampleSurface(scene.surface, 500, 1)) {
-      for (const Filter filter : {Filter::kNearest, Filter::kBilinear}) {
+      for (const Filter filter : {Filter::kAuto, Filter::kNearest, Filter::kBilinear, Filter::kPaper}) {
         const Vec3f c = scene.appearance.color(p, filter);
         EXPECT_TRUE(c.allFinite() && c.minCoeff() >= 0 && c.maxCoeff() <= 1);
       }

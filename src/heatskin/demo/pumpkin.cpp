@@ -22,7 +22,7 @@ Asset makePumpkin(const PumpkinOptions& options) {
   Asset asset;
   asset.path = "pumpkin";
   asset.format = "glb";
-  asset.images.push_back(paintPumpkin(options));
+  asset.images.push_back(std::make_shared<const Image>(paintPumpkin(options)));
   asset.textures.push_back({0, Wrap::kClampToEdge, Wrap::kClampToEdge});
   asset.materials.push_back(std::move(material));
   asset.stored_vertices = primitive.positions.size();

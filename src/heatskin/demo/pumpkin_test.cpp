@@ -421,13 +421,13 @@ TEST(Pumpkin, SameOptionsSameBytesOnAnyThreadCount) {
   setThreadCount(4);
   const Asset four = makePumpkin(options);
   setThreadCount(threads);
-  EXPECT_EQ(one.images[0].rgba, four.images[0].rgba);
+  EXPECT_EQ(one.images[0]->rgba, four.images[0]->rgba);
   EXPECT_EQ(one.meshes[0].primitives[0].positions, four.meshes[0].primitives[0].positions);
   EXPECT_EQ(*encodeGlb(one), *encodeGlb(four));
 
   options.seed = 2;
   const Asset other = makePumpkin(options);
-  EXPECT_NE(one.images[0].rgba, other.images[0].rgba);
+  EXPECT_NE(one.images[0]->rgba, other.images[0]->rgba);
   EXPECT_NE(one.meshes[0].primitives[0].positions, other.meshes[0].primitives[0].positions);
 }
 
@@ -449,7 +449,7 @@ TEST(Pumpkin, ComesBackFromAGlb) {
   EXPECT_EQ(is.triangles, was.triangles);
   EXPECT_EQ(is.uv_sets, was.uv_sets);
   ASSERT_EQ(back->images.size(), 1u);
-  EXPECT_EQ(back->images[0].rgba, asset.images[0].rgba);
+  EXPECT_EQ(back->images[0]->rgba, asset.images[0]->rgba);
   EXPECT_EQ(back->stored_vertices, asset.stored_vertices);
 }
 

@@ -23,7 +23,7 @@ struct EvaluationOptions {
   std::size_t seam_samples = 100'000;  ///< points on edges; 0: no seam jump
   int atlas_size = 1024;               ///< side in texels; 0: no atlas
   int view_size = 512;                 ///< side in pixels; 0: no views
-  Filter filter = Filter::kNearest;    ///< of the ground truth, everywhere; the paper's tables use kNearest
+  Filter filter = Filter::kPaper;      ///< of the ground truth, everywhere
   bool flip = false;                   ///< also FLIP, on views and atlas
   const LpipsModel* lpips = nullptr;   ///< also LPIPS
   int query_runs = 5;                  ///< timed runs over the surface samples; 0: no query rate
@@ -46,7 +46,7 @@ struct Evaluation {
   double coverage_below_one = 0;   ///< share with a weight sum below 1: these lean towards the mean colour
   double coverage_mean = 0;        ///< mean weight sum
   std::size_t surface_samples = 0;
-  Filter filter = Filter::kNearest;
+  Filter filter = Filter::kPaper;
   double query_mpoints_s = 0;  ///< median over the runs, millions of points per second, all threads
 
   // The 8 standard views without light. The values for all views are arithmetic means of the views' values

@@ -99,7 +99,7 @@ TEST(Evaluate, AgreesWithASlowTwin) {
     Vec3f color;
     float weight = 0;
     texture.colors({&p, 1}, {&color, 1}, {&weight, 1});
-    squares += static_cast<double>((color - appearance.color(p)).squaredNorm()) / 3;
+    squares += static_cast<double>((color - appearance.color(p, Filter::kPaper)).squaredNorm()) / 3;
     below += weight < 0.5f ? 1 : 0;
   }
   const auto count = static_cast<double>(points.size());
@@ -165,7 +165,7 @@ TEST(Reference, AnotherMeshIsMappedByPlace) {
 
   const auto points = sampleSurface(*texture_surface, 500, 4);
   std::vector<Vec3f> colors(points.size());
-  reference->colors(points, colors, Filter::kNearest);
+  reference->colors(points, colors, Filter::kPaper);
   for (std::size_t i = 0; i < points.size(); ++i) {
     const Vec3 place = texture_surface->assetFromSurface()(texture_surface->position(points[i]));
     for (int c = 0; c < 3; ++c) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,11 +37,17 @@ struct Image {
 
 enum class Wrap : std::uint8_t { kRepeat, kClampToEdge, kMirroredRepeat };
 
-/// An image with its sampler's wrap modes.
+/// How a sampler wants its texture to be read between texel centres.
+enum class TexelFilter : std::uint8_t { kLinear, kNearest };
+
+/// An image with its sampler's modes. Files that say nothing about filtering (OBJ, PLY, glTF without
+/// magFilter and minFilter) get kLinear; glTF's filters with mip maps count as the filter inside a level,
+/// because textures are only ever read at full resolution.
 struct Texture {
   int image = -1;  ///< index into Asset::images; -1: the image could not be used (a notice says why)
   Wrap wrap_u = Wrap::kRepeat;
   Wrap wrap_v = Wrap::kRepeat;
+  TexelFilter filter = TexelFilter::kLinear;
 };
 
 /// How a material refers to a texture. KHR_texture_transform: uv' = translate(offset) rotate(rotation)
@@ -104,8 +111,8 @@ struct RawExtension {
 /// A file's content. Indices inside were checked by the reader: they are valid or -1.
 struct Asset {
   std::filesystem::path path;
-  std::string format;  ///< "glb", "gltf", "obj" or "ply"
-  std::vector<Image> images;
+  std::string format;                                ///< "glb", "gltf", "obj" or "ply"
+  std::vector<std::shared_ptr<const Image>> images;  ///< never null; shared with whoever reads texels later
   std::vector<Texture> textures;
   std::vector<Material> materials;
   std::vector<Mesh> meshes;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <Eigen/SVD>
@@ -30,6 +31,7 @@ constexpr double kFarFromOrigin = 64;
 /// is about 5e-4 (it decomposes in float), ours leaves room for rounding.
 constexpr double kOrthogonalCosine = 1e-5;
 
+constexpr int kNearest = 9728;
 constexpr int kLinear = 9729;
 constexpr int kLinearMipmapLinear = 9987;
 
@@ -92,7 +94,7 @@ class AssetWriter {
   Result<void> writeImages() {
     images_.assign(asset_.images.size(), -1);
     for (std::size_t i = 0; i < asset_.images.size(); ++i) {
-      const Image& image = asset_.images[i];
+      const Image& image = *asset_.images[i];
       if (image.width <= 0 || image.height <= 0) continue;
       const std::size_t pixels =
           static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height);
@@ -126,20 +128,22 @@ class AssetWriter {
 
   void writeTextures() {
     textures_.assign(asset_.textures.size(), -1);
-    std::map<std::pair<int, int>, int> samplers;
+    std::map<std::tuple<int, int, TexelFilter>, int> samplers;
     for (std::size_t i = 0; i < asset_.textures.size(); ++i) {
       const Texture& texture = asset_.textures[i];
       if (!validIndex(texture.image, images_.size())) continue;
       const int image = images_[static_cast<std::size_t>(texture.image)];
       if (image < 0) continue;
-      const std::pair wraps{gltfWrap(texture.wrap_u), gltfWrap(texture.wrap_v)};
-      auto sampler = samplers.find(wraps);
+      const std::tuple modes{gltfWrap(texture.wrap_u), gltfWrap(texture.wrap_v), texture.filter};
+      auto sampler = samplers.find(modes);
       if (sampler == samplers.end()) {
-        const int index = builder_.append("samplers", {{"magFilter", kLinear},
-                                                       {"minFilter", kLinearMipmapLinear},
-                                                       {"wrapS", wraps.first},
-                                                       {"wrapT", wraps.second}});
-        sampler = samplers.emplace(wraps, index).first;
+        const bool nearest = texture.filter == TexelFilter::kNearest;
+        const int index =
+            builder_.append("samplers", {{"magFilter", nearest ? kNearest : kLinear},
+                                         {"minFilter", nearest ? kNearest : kLinearMipmapLinear},
+                                         {"wrapS", std::get<0>(modes)},
+                                         {"wrapT", std::get<1>(modes)}});
+        sampler = samplers.emplace(modes, index).first;
       }
       textures_[i] = builder_.append("textures", {{"sampler", sampler->second}, {"source", image}});
     }

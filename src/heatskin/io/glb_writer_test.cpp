@@ -80,7 +80,7 @@ Image checkers() {
 /// Two textured triangles of a square in the plane z = 0.5.
 Asset square() {
   Asset asset;
-  asset.images = {checkers()};
+  asset.images = {std::make_shared<const Image>(checkers())};
   asset.textures = {{0, Wrap::kClampToEdge, Wrap::kMirroredRepeat}};
   Material material;
   material.name = "Oberfläche 面";
@@ -178,18 +178,20 @@ TEST(GlbWriter, RoundTripKeepsEverything) {
   EXPECT_EQ(back.textures[0].wrap_u, Wrap::kClampToEdge);
   EXPECT_EQ(back.textures[0].wrap_v, Wrap::kMirroredRepeat);
   ASSERT_EQ(back.images.size(), 1u);
-  EXPECT_EQ(back.images[0].rgba, asset.images[0].rgba);
-  EXPECT_EQ(back.images[0].stored_channels, 3) << "an opaque image is stored without alpha";
+  EXPECT_EQ(back.images[0]->rgba, asset.images[0]->rgba);
+  EXPECT_EQ(back.images[0]->stored_channels, 3) << "an opaque image is stored without alpha";
   ASSERT_EQ(back.instances.size(), 1u);
   EXPECT_EQ(back.instances[0].name, "Knoten");
 }
 
 TEST(GlbWriter, TransparentImageKeepsAlpha) {
   Asset asset = square();
-  asset.images[0].rgba[7] = 13;
+  Image holed = *asset.images[0];
+  holed.rgba[7] = 13;
+  asset.images[0] = std::make_shared<const Image>(std::move(holed));
   const Asset back = roundTrip(asset);
   ASSERT_EQ(back.images.size(), 1u);
-  EXPECT_EQ(back.images[0].rgba, asset.images[0].rgba);
+  EXPECT_EQ(back.images[0]->rgba, asset.images[0]->rgba);
 }
 
 TEST(GlbWriter, ShearAndMirrorComeBack) {
@@ -340,7 +342,9 @@ TEST(GlbWriter, BrokenAssetsAreRefused) {
   Asset short_colors = square();
   short_colors.meshes[0].primitives[0].colors.pop_back();
   Asset torn_image = square();
-  torn_image.images[0].rgba.pop_back();
+  Image torn = *torn_image.images[0];
+  torn.rgba.pop_back();
+  torn_image.images[0] = std::make_shared<const Image>(std::move(torn));
   for (const Asset* asset : {&nan, &huge, &out_of_range, &short_colors, &torn_image}) {
     const auto path = temporaryFolder() / "refused.glb";
     const auto written = writeGlb(path, *asset);

@@ -142,7 +142,7 @@ TEST(GltfAssets, TheFoxIsTheSameInEveryEncoding) {
         << variant.file;
     EXPECT_EQ(unmatched(expected, soup, variant.position_tolerance, variant.uv_tolerance), 0u)
         << variant.file;
-    EXPECT_EQ(asset->images.at(0).rgba, base->images.at(0).rgba) << variant.file;
+    EXPECT_EQ(asset->images.at(0)->rgba, base->images.at(0)->rgba) << variant.file;
   }
   // The comparison notices a turned triangle and a moved corner.
   Soup damaged = expected;
@@ -156,7 +156,7 @@ TEST(GltfAssets, SpotIsTheSameInEveryImageFormat) {
   const fs::path folder = testing::assetsFolder() / "variants";
   const Result<Asset> base = readGltf(folder / "spot.glb");
   ASSERT_TRUE(base) << base.error().message;
-  const Image& reference = base->images.at(0);
+  const Image& reference = *base->images.at(0);
   struct Variant {
     const char* file;
     const char* format;
@@ -171,7 +171,7 @@ TEST(GltfAssets, SpotIsTheSameInEveryImageFormat) {
     ASSERT_TRUE(asset) << asset.error().message;
     EXPECT_EQ(asset->meshes[0].primitives[0].positions, base->meshes[0].primitives[0].positions) << v.file;
     EXPECT_EQ(asset->meshes[0].primitives[0].uv_sets, base->meshes[0].primitives[0].uv_sets) << v.file;
-    const Image& image = asset->images.at(0);
+    const Image& image = *asset->images.at(0);
     EXPECT_EQ(image.format, v.format);
     EXPECT_EQ(image.stored_channels, v.channels);
     EXPECT_EQ(image.stored_bits, v.bits);
@@ -183,10 +183,10 @@ TEST(GltfAssets, SpotIsTheSameInEveryImageFormat) {
   }
   const Result<Asset> grey = readGltf(folder / "spot_grey_png.glb");
   ASSERT_TRUE(grey) << grey.error().message;
-  EXPECT_EQ(grey->images.at(0).stored_channels, 1);
+  EXPECT_EQ(grey->images.at(0)->stored_channels, 1);
   const Result<Asset> deep = readGltf(folder / "spot_png16.glb");
   ASSERT_TRUE(deep) << deep.error().message;
-  EXPECT_EQ(deep->images.at(0).stored_bits, 16);
+  EXPECT_EQ(deep->images.at(0)->stored_bits, 16);
   // Half the size of the reference: compare the means of the two pictures.
   const auto mean = [](const Image& image) {
     double sum = 0;
@@ -194,7 +194,7 @@ TEST(GltfAssets, SpotIsTheSameInEveryImageFormat) {
       sum += v;
     return sum / static_cast<double>(image.rgba.size());
   };
-  EXPECT_NEAR(mean(deep->images[0]), mean(reference), 1.0);
+  EXPECT_NEAR(mean(*deep->images[0]), mean(reference), 1.0);
 }
 
 /// What the message of each refused file must say, besides the file's name.

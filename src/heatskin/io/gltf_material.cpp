@@ -39,6 +39,7 @@ class MaterialReader {
   Result<std::vector<std::uint8_t>> externalBytes(const std::string& uri, const std::string& where,
                                                   bool& missing);
   Result<Wrap> wrap(Fields& fields, const char* key);
+  Result<TexelFilter> filter(Fields& fields);
 
   const Document& document_;
   Buffers& buffers_;
@@ -152,6 +153,31 @@ Result<Wrap> MaterialReader::wrap(Fields& fields, const char* key) {
   return Wrap::kRepeat;
 }
 
+Result<TexelFilter> MaterialReader::filter(Fields& fields) {
+  constexpr std::size_t kGlNearest = 9728, kGlLinear = 9729, kGlNearestMipmapNearest = 9984,
+                        kGlLinearMipmapNearest = 9985, kGlNearestMipmapLinear = 9986,
+                        kGlLinearMipmapLinear = 9987;
+  // Without a magnification filter the program may choose; what the file says of minification is the best
+  // hint.
+  const char* key = fields.has("magFilter") ? "magFilter" : "minFilter";
+  const std::size_t code = fields.size(key, kGlLinear);
+  if (!fields.ok()) return fields.error();
+  switch (code) {
+    case kGlNearest:
+    case kGlNearestMipmapNearest:
+    case kGlNearestMipmapLinear:
+      return TexelFilter::kNearest;
+    case kGlLinear:
+    case kGlLinearMipmapNearest:
+    case kGlLinearMipmapLinear:
+      return TexelFilter::kLinear;
+    default:
+      notices_.add("filter", fields.where() + ": unknown " + key + " " + std::to_string(code) +
+                                 ", the texture is filtered linearly");
+  }
+  return TexelFilter::kLinear;
+}
+
 Result<int> MaterialReader::textureIndex(std::size_t gltf_texture) {
   if (const auto it = texture_map_.find(gltf_texture); it != texture_map_.end()) return it->second;
   Fields fields(document_.list("textures")[gltf_texture], "texture " + std::to_string(gltf_texture));
@@ -178,6 +204,9 @@ Result<int> MaterialReader::textureIndex(std::size_t gltf_texture) {
     if (!v) return v.error();
     texture.wrap_u = *u;
     texture.wrap_v = *v;
+    Result<TexelFilter> filtered = filter(sampler_fields);
+    if (!filtered) return filtered.error();
+    texture.filter = *filtered;
   }
   if (!source) {
     notices_.add("texture_without_image",
@@ -263,7 +292,7 @@ Result<int> MaterialReader::imageIndex(std::size_t gltf_image) {
   } else if (!name.empty()) {
     image->name = name;
   }
-  asset_.images.push_back(std::move(*image));
+  asset_.images.push_back(std::make_shared<const Image>(std::move(*image)));
   return image_map_.emplace(gltf_image, static_cast<int>(asset_.images.size()) - 1).first->second;
 }
 

@@ -66,7 +66,7 @@ TEST(GltfMaterial, DefaultsAndFields) {
   EXPECT_FALSE(plain.double_sided);
   EXPECT_EQ(asset->textures.at(0).image, 0);
   EXPECT_EQ(asset->textures.at(0).wrap_u, Wrap::kRepeat);
-  EXPECT_EQ(asset->images.at(0).texel(0, 0)[0], 10);
+  EXPECT_EQ(asset->images.at(0)->texel(0, 0)[0], 10);
   EXPECT_EQ(asset->meshes[0].primitives[0].material, 0);
 
   builder.json["materials"][0].update({{"alphaMode", "MASK"}, {"alphaCutoff", 0.25}, {"doubleSided", true}});
@@ -198,8 +198,8 @@ TEST(GltfImage, WebpAndBasisSources) {
   builder.json["textures"][0]["extensions"]["EXT_texture_webp"] = {{"source", 1}};
   Result<Asset> asset = load(builder);
   ASSERT_TRUE(asset) << asset.error().message;
-  EXPECT_EQ(asset->images.at(0).texel(0, 0)[0], 99);
-  EXPECT_EQ(asset->images[0].name, "other");
+  EXPECT_EQ(asset->images.at(0)->texel(0, 0)[0], 99);
+  EXPECT_EQ(asset->images[0]->name, "other");
 
   builder = texturedSquare();
   builder.json["extensionsUsed"] = {"KHR_texture_basisu"};
@@ -233,11 +233,11 @@ TEST(GltfImage, ExternalFilesAndDataUris) {
   };
   Result<Asset> asset = with("%E3%83%86%20%E3%82%AF%E3%82%B9.png");
   ASSERT_TRUE(asset) << asset.error().message;
-  EXPECT_EQ(asset->images.at(0).texel(0, 0)[0], 42);
-  EXPECT_EQ(asset->images[0].name, "テ クス.png");
+  EXPECT_EQ(asset->images.at(0)->texel(0, 0)[0], 42);
+  EXPECT_EQ(asset->images[0]->name, "テ クス.png");
   asset = with("data:image/png;base64," + testing::base64(png));
   ASSERT_TRUE(asset) << asset.error().message;
-  EXPECT_EQ(asset->images.at(0).texel(1, 0)[0], 213);
+  EXPECT_EQ(asset->images.at(0)->texel(1, 0)[0], 213);
 
   asset = with("no_such_texture.png");
   ASSERT_TRUE(asset) << asset.error().message;

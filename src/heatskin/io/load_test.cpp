@@ -142,7 +142,7 @@ TEST(LoadAsset, SpotIsReadTheSameFromTrianglesAndQuads) {
     EXPECT_EQ(primitive.positions.size(), 3225u);  // as the GLB made from the same file stores
     EXPECT_EQ(asset->stored_vertices, 2930u);
     ASSERT_EQ(asset->images.size(), 1u);
-    EXPECT_EQ(asset->images[0].width, 1024);
+    EXPECT_EQ(asset->images[0]->width, 1024);
   }
 }
 

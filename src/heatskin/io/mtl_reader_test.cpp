@@ -102,8 +102,8 @@ TEST(MtlReader, ATexturedMaterial) {
   ASSERT_TRUE(asset) << asset.error().message;
   EXPECT_EQ(warnings(*asset), 0u);
   ASSERT_EQ(asset->images.size(), 1u);
-  EXPECT_EQ(asset->images[0].name, "tex.png");
-  EXPECT_EQ(asset->images[0].texel(1, 0)[1], 255);
+  EXPECT_EQ(asset->images[0]->name, "tex.png");
+  EXPECT_EQ(asset->images[0]->texel(1, 0)[1], 255);
   ASSERT_EQ(asset->materials.size(), 1u);
   EXPECT_EQ(asset->materials[0].name, "m");
   EXPECT_EQ(asset->materials[0].base_color_factor, Vec4f::Ones());

@@ -169,7 +169,7 @@ TEST(PlyReader, TexturePerVertexAndPerCorner) {
              "end_header\n0 0 0 0 0\n1 0 0 1 0\n1 1 0 1 1\n0 1 0 0 0.25\n4 0 1 2 3\n"));
   ASSERT_TRUE(vertex) << vertex.error().message;
   ASSERT_EQ(vertex->images.size(), 1u);
-  EXPECT_EQ(vertex->images[0].name, "a.png");
+  EXPECT_EQ(vertex->images[0]->name, "a.png");
   const Primitive& quad = vertex->meshes[0].primitives.at(0);
   EXPECT_EQ(quad.material, 0);
   EXPECT_EQ(quad.uv_sets.at(0).at(0), Vec2f(0, 1));

@@ -99,7 +99,7 @@ Result<int> TextureFiles::loadImage(const std::string& name) {
     return inputError(displayPath(asset_.path) + ": the textures have more than " +
                       std::to_string(options_.max_total_pixels) + " pixels together; reduce their size");
   }
-  asset_.images.push_back(std::move(*image));
+  asset_.images.push_back(std::make_shared<const Image>(std::move(*image)));
   return static_cast<int>(asset_.images.size()) - 1;
 }
 

@@ -58,7 +58,7 @@ Asset withoutColors(const Asset& asset) {
         use.texture < 0 ? nullptr : &asset.textures[static_cast<std::size_t>(use.texture)];
     const Image* image = texture == nullptr || texture->image < 0
                              ? nullptr
-                             : &asset.images[static_cast<std::size_t>(texture->image)];
+                             : asset.images[static_cast<std::size_t>(texture->image)].get();
     if (material.alpha_mode == AlphaMode::kOpaque || image == nullptr || !hasTransparency(*image)) {
       use = {};
     } else if (const auto known = textures.find(use.texture); known != textures.end()) {
@@ -69,7 +69,7 @@ Asset withoutColors(const Asset& asset) {
         std::fill_n(white.rgba.begin() + static_cast<std::ptrdiff_t>(i), 3, std::uint8_t{255});
       Texture kept = *texture;
       kept.image = static_cast<int>(out.images.size());
-      out.images.push_back(std::move(white));
+      out.images.push_back(std::make_shared<const Image>(std::move(white)));
       textures.emplace(use.texture, static_cast<int>(out.textures.size()));
       use.texture = static_cast<int>(out.textures.size());
       out.textures.push_back(kept);

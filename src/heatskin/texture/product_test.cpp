@@ -272,7 +272,7 @@ TEST(Product, MaterialsLoseTheirColourAndKeepTheRest) {
   EXPECT_EQ(materials[2].alpha_cutoff, 0.4f);
   ASSERT_EQ(materials[2].base_color.texture, 0) << "the cut-out keeps its holes";
   ASSERT_EQ(product->asset.images.size(), 1u);
-  const Image &white = product->asset.images[0], &original = f.asset.images[1];
+  const Image &white = *product->asset.images[0], &original = *f.asset.images[1];
   for (std::size_t i = 0; i < white.rgba.size(); ++i)
     EXPECT_EQ(white.rgba[i], i % 4 == 3 ? original.rgba[i] : 255);
   for (const Vec4f& color : product->asset.meshes[0].primitives[2].colors)

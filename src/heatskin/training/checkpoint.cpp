@@ -218,10 +218,10 @@ InputHash inputHash(const Surface& surface, const Appearance& appearance) {
   Hash hash;
   hash.add(surface.positions());
   hash.add(surface.faces());
-  for (const Image& image : appearance.images()) {
-    const std::array<int, 2> size = {image.width, image.height};
+  for (const auto& image : appearance.images()) {
+    const std::array<int, 2> size = {image->width, image->height};
     hash.add(std::span<const int>(size));
-    hash.add(std::span<const std::uint8_t>(image.rgba));
+    hash.add(std::span<const std::uint8_t>(image->rgba));
   }
   // Vertex colours, factors and texture coordinates show in the colours. Inside the face, so that no corner
   // is shared; in pieces, so that a large mesh needs no large memory.
@@ -236,7 +236,7 @@ InputHash inputHash(const Surface& surface, const Appearance& appearance) {
       points.push_back({f, {0.15, 0.15, 0.7}});
     }
     colors.resize(points.size());
-    appearance.colors(points, colors);
+    appearance.colors(points, colors, Filter::kPaper);
     hash.add(std::span<const Vec3f>(colors));
   }
   return hash.finish();

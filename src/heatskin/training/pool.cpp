@@ -109,7 +109,7 @@ SamplePool::SamplePool(const Surface& surface, const Appearance& appearance, con
     points_[start[rank[p.face]]++] = p;
 
   colors_.resize(points_.size());
-  appearance.colors(points_, colors_);
+  appearance.colors(points_, colors_, Filter::kPaper);
   errors_.assign(points_.size(),
                  static_cast<float>(options.rule == Sampling::kPaper ? options.initial_error : kUnvisited));
 }

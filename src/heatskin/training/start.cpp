@@ -41,12 +41,12 @@ std::vector<SurfacePoint> detailPoints(const Surface& surface, const Appearance&
   std::vector<double> sums(points.size());
   parallelFor(points.size(), 1024, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const Vec3f here = appearance.color(points[i]);
+      const Vec3f here = appearance.color(points[i], Filter::kPaper);
       const double first = random.uniform(i);
       for (std::size_t n = 0; n < kDirections; ++n) {
         const double angle = 2 * std::numbers::pi * (first + static_cast<double>(n)) / kDirections;
         const WalkOutcome there = walker.walk(points[i], kReach * Vec2(std::cos(angle), std::sin(angle)));
-        sums[i] += (appearance.color(there.end) - here).squaredNorm();
+        sums[i] += (appearance.color(there.end, Filter::kPaper) - here).squaredNorm();
       }
     }
   });
@@ -86,7 +86,7 @@ KernelSet startKernels(const Surface& surface, const Appearance& appearance, con
     kernels.thresholds[i] =
         std::min(static_cast<float>(0.3 + (0.7 - 1e-8) * std::pow(b[1], 0.7)), KernelRanges::kMaxThreshold);
     kernels.colors[i] = options.texture_aware
-                            ? appearance.color(kernels.positions[i])
+                            ? appearance.color(kernels.positions[i], Filter::kPaper)
                             : Vec3f((2 * Vec3(c[0], c[1], e[0]) - Vec3::Ones()).cast<float>());
     sum += kernels.colors[i].cast<double>();
   }

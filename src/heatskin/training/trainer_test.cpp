@@ -38,7 +38,7 @@ double psnrOf(Fit& fit, const KernelSet& kernels) {
   const auto points = sampleSurface(fit.surface, 5000, 1, streams::kEvaluation);
   std::vector<Vec3f> colors(points.size()), truth(points.size());
   evaluateColors(fit.evaluator, filter, points, colors, {});
-  fit.appearance.colors(points, truth);
+  fit.appearance.colors(points, truth, Filter::kPaper);
   double error = 0;
   for (std::size_t i = 0; i < points.size(); ++i)
     error += (colors[i] - truth[i]).cast<double>().squaredNorm();
