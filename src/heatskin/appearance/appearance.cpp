@@ -303,6 +303,17 @@ bool Appearance::faceUvs(std::uint32_t face, std::array<Vec2f, 3>& uvs) const {
   return true;
 }
 
+std::string Appearance::filterUsed(Filter filter) const {
+  if (filter != Filter::kAuto) return std::string(filterName(filter));
+  bool nearest = false, bilinear = false;
+  for (const Look& look : looks_) {
+    if (look.image < 0) continue;
+    (look.filter == Filter::kNearest ? nearest : bilinear) = true;
+  }
+  if (nearest && bilinear) return "nearest and bilinear";
+  return nearest ? "nearest" : "bilinear";
+}
+
 double visibleShare(const Surface& surface, const Appearance& appearance, Filter filter) {
   if (!appearance.hasAlpha()) return 1;
   constexpr std::size_t kSamples = 100'000;  // a visible thousandth of the area is missed once in e^100 cases

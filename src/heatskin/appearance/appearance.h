@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heatskin/base/vec.h"
@@ -95,6 +97,10 @@ class Appearance {
 
   /// True when there is something to fit: a texture or vertex colours.
   bool hasColor() const { return constant_faces_ < face_look_.size(); }
+
+  /// What `filter` comes down to here, for reports: "nearest", "bilinear", "paper", or "nearest and bilinear"
+  /// where samplers differ.
+  std::string filterUsed(Filter filter) const;
 
   /// True when some point may have a visibility below 1.
   bool hasAlpha() const { return has_alpha_; }

@@ -1,13 +1,19 @@
 #include "heatskin/appearance/appearance.h"
 
 #include <cmath>
+#include <memory>
 #include <numbers>
+#include <utility>
 
 #include <gtest/gtest.h>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/base/rng.h"
 #include "heatskin/io/color_space.h"
+#include "heatskin/io/gltf_reader.h"
 #include "heatskin/surface/sampling.h"
+
+#include "support/assets.h"
 
 namespace heatskin {
 namespace {
@@ -206,6 +212,263 @@ TEST(Appearance, HostileCoordinatesStayInsideTheImage) {
   }
 }
 
+// ---- sampling as glTF does it, against loops that spell it out ----
+
+/// A square whose texture coordinates run from `low` to `high` in both directions, with a random texture.
+Asset card(int width, int height, double low, double high, Wrap wrap_u, Wrap wrap_v) {
+  Asset asset = square(width, height);
+  Image image = *asset.images[0];
+  const RandomStream random(7, 0);
+  for (std::size_t i = 0; i < image.rgba.size(); ++i) {
+    if (i % 4 != 3) image.rgba[i] = static_cast<std::uint8_t>(255.99 * random.uniform(i));
+  }
+  asset.images[0] = std::make_shared<const Image>(std::move(image));
+  for (Vec2f& uv : asset.meshes[0].primitives[0].uv_sets[0])
+    uv = (uv.cast<double>() * (high - low) + Vec2::Constant(low)).cast<float>();
+  asset.textures[0].wrap_u = wrap_u;
+  asset.textures[0].wrap_v = wrap_v;
+  return asset;
+}
+
+/// Texel index of an integer index on the endless line of texels, step by step.
+int walkedIndex(int index, int size, Wrap wrap) {
+  if (wrap == Wrap::kClampToEdge) return index < 0 ? 0 : index >= size ? size - 1 : index;
+  int tile = 0;
+  while (index < 0) {
+    index += size;
+    --tile;
+  }
+  while (index >= size) {
+    index -= size;
+    ++tile;
+  }
+  const bool turned = wrap == Wrap::kMirroredRepeat && tile % 2 != 0;
+  return turned ? size - 1 - index : index;
+}
+
+Vec3f linearOf(const Image& image, int x, int y) {
+  const std::uint8_t* t = image.texel(x, y);
+  return {linearFromSrgb8[t[0]], linearFromSrgb8[t[1]], linearFromSrgb8[t[2]]};
+}
+
+constexpr Wrap kWraps[] = {Wrap::kRepeat, Wrap::kMirroredRepeat, Wrap::kClampToEdge};
+
+TEST(Appearance, NearestAndBilinearCardsEqualPicturesByHand) {
+  constexpr int kWidth = 8, kHeight = 5;
+  for (const auto& [low, high] : {std::pair(-2.0, 3.0), std::pair(30.0, 34.0), std::pair(-7.0, -5.5)}) {
+    for (const Wrap wrap_u : kWraps) {
+      for (const Wrap wrap_v : kWraps) {
+        const Scene scene(card(kWidth, kHeight, low, high, wrap_u, wrap_v));
+        const Image& image = *scene.asset.images[0];
+        const RandomStream random(3, 0);
+        for (std::uint64_t i = 0; i < 400; ++i) {
+          const auto [a, b] = std::pair(random.uniform(2 * i), random.uniform(2 * i + 1));
+          const double u = low + (high - low) * a, v = low + (high - low) * b;
+          // Endless texels: number i covers [i / W, (i + 1) / W).
+          const int x = walkedIndex(static_cast<int>(std::floor(u * kWidth)), kWidth, wrap_u);
+          const int y = walkedIndex(static_cast<int>(std::floor(v * kHeight)), kHeight, wrap_v);
+          const std::uint8_t* texel = image.texel(x, y);
+          ASSERT_EQ(scene.at(a, b, Filter::kNearest), Vec3f(texel[0], texel[1], texel[2]) / 255.0f)
+              << u << " " << v;
+          // The four texels whose centres surround the point.
+          const double cx = u * kWidth - 0.5, cy = v * kHeight - 0.5;
+          const int x0 = static_cast<int>(std::floor(cx)), y0 = static_cast<int>(std::floor(cy));
+          Vec3f sum = Vec3f::Zero();
+          for (int dy = 0; dy < 2; ++dy) {
+            for (int dx = 0; dx < 2; ++dx) {
+              const double weight = (dx == 1 ? cx - x0 : 1 - (cx - x0)) * (dy == 1 ? cy - y0 : 1 - (cy - y0));
+              sum += static_cast<float>(weight) * linearOf(image, walkedIndex(x0 + dx, kWidth, wrap_u),
+                                                           walkedIndex(y0 + dy, kHeight, wrap_v));
+            }
+          }
+          const Vec3f color = scene.at(a, b, Filter::kBilinear);
+          for (Eigen::Index c = 0; c < 3; ++c)
+            ASSERT_NEAR(color[c], srgbFromLinear(sum[c]), 2e-4f) << u << " " << v;
+        }
+      }
+    }
+  }
+}
+
+TEST(Appearance, FarRepeatsLookLikeTheFirstOnes) {
+  const Scene near(card(64, 64, 0, 4, Wrap::kRepeat, Wrap::kRepeat));
+  for (const double shift : {30.0, -30.0, 1024.0, 1'000'000.0}) {
+    const Scene far(card(64, 64, shift, shift + 4, Wrap::kRepeat, Wrap::kRepeat));
+    int different_from_paper = 0;
+    for (int y = 0; y < 256; ++y) {
+      for (int x = 0; x < 256; ++x) {
+        // Texel centres, which the corners' float32 coordinates represent exactly.
+        const double a = (x + 0.5) / 256, b = (y + 0.5) / 256;
+        ASSERT_EQ(far.at(a, b, Filter::kNearest), near.at(a, b, Filter::kNearest)) << shift << " " << x;
+        ASSERT_LT((far.at(a, b, Filter::kBilinear) - near.at(a, b, Filter::kBilinear)).norm(), 1e-5f);
+        const std::uint8_t* texel = near.asset.images[0]->texel(x % 64, y % 64);
+        ASSERT_EQ(far.at(a, b, Filter::kNearest), Vec3f(texel[0], texel[1], texel[2]) / 255.0f);
+        different_from_paper += far.at(a, b, Filter::kPaper) != near.at(a, b, Filter::kNearest) ? 1 : 0;
+      }
+    }
+    EXPECT_GT(different_from_paper, 256 * 256 / 2) << "the paper's formula is not for repeats";
+  }
+}
+
+TEST(Appearance, AutoFollowsTheSampler) {
+  Asset asset = card(8, 8, 0, 1, Wrap::kRepeat, Wrap::kRepeat);
+  for (const bool nearest : {true, false}) {
+    asset.textures[0].filter = nearest ? TexelFilter::kNearest : TexelFilter::kLinear;
+    const Scene scene(asset);
+    EXPECT_EQ(scene.at(0.3, 0.41, Filter::kAuto),
+              scene.at(0.3, 0.41, nearest ? Filter::kNearest : Filter::kBilinear));
+    EXPECT_NE(scene.at(0.3, 0.41, Filter::kNearest), scene.at(0.3, 0.41, Filter::kBilinear));
+  }
+}
+
+// ---- visibility ----
+
+/// A 2 x 1 texture: left white and seen, right black and not.
+Asset halfCard(AlphaMode mode) {
+  Asset asset = square(2, 1);
+  Image image = *asset.images[0];
+  image.rgba = {255, 255, 255, 255, 0, 0, 0, 0};
+  asset.images[0] = std::make_shared<const Image>(std::move(image));
+  asset.textures[0].wrap_u = asset.textures[0].wrap_v = Wrap::kClampToEdge;
+  asset.materials[0].alpha_mode = mode;
+  return asset;
+}
+
+TEST(Appearance, AlphaModesDecideAboutVisibility) {
+  {
+    const Scene scene(halfCard(AlphaMode::kOpaque));
+    EXPECT_FALSE(scene.appearance.hasAlpha());
+    EXPECT_EQ(scene.appearance.visibility(scene.point(0.9, 0.5)), 1);
+    EXPECT_EQ(visibleShare(scene.surface, scene.appearance), 1);
+    EXPECT_LT(scene.at(0.6, 0.5, Filter::kBilinear).x(), 0.9f) << "an opaque material's alpha means nothing";
+  }
+  {
+    Asset asset = halfCard(AlphaMode::kMask);
+    asset.materials[0].alpha_cutoff = 0.25f;
+    const Scene scene(asset);
+    EXPECT_TRUE(scene.appearance.hasAlpha());
+    EXPECT_EQ(scene.appearance.faceAlphaMode(0), AlphaMode::kMask);
+    // Between the centres at 0.25 and 0.75 alpha falls linearly: 0.25 at u = 0.625.
+    EXPECT_EQ(scene.appearance.visibility(scene.point(0.62, 0.5), Filter::kBilinear), 1);
+    EXPECT_EQ(scene.appearance.visibility(scene.point(0.63, 0.5), Filter::kBilinear), 0);
+    EXPECT_EQ(scene.appearance.visibility(scene.point(0.49, 0.5), Filter::kNearest), 1);
+    EXPECT_EQ(scene.appearance.visibility(scene.point(0.51, 0.5), Filter::kNearest), 0);
+    EXPECT_NEAR(visibleShare(scene.surface, scene.appearance), 0.625, 0.01);
+  }
+  {
+    Asset asset = halfCard(AlphaMode::kBlend);
+    asset.materials[0].base_color_factor.w() = 0.5f;
+    const Scene scene(asset);
+    EXPECT_NEAR(scene.appearance.visibility(scene.point(0.5, 0.5), Filter::kBilinear), 0.25f, 1e-6f);
+    EXPECT_NEAR(visibleShare(scene.surface, scene.appearance), 0.25, 0.01);
+  }
+  {
+    Asset asset = halfCard(AlphaMode::kBlend);
+    asset.materials[0].base_color_factor.w() = 0;
+    const Scene scene(asset);
+    EXPECT_EQ(visibleShare(scene.surface, scene.appearance), 0);
+  }
+  {
+    Asset asset = halfCard(AlphaMode::kMask);
+    asset.materials[0].alpha_cutoff = 0;
+    EXPECT_FALSE(Scene(asset).appearance.hasAlpha()) << "nothing lies below the cutoff";
+  }
+}
+
+TEST(Appearance, InvisibleTexelsDoNotLeakIntoVisibleOnes) {
+  for (const AlphaMode mode : {AlphaMode::kMask, AlphaMode::kBlend}) {
+    const Scene scene(halfCard(mode));
+    for (const double u : {0.1, 0.3, 0.5, 0.6, 0.74})
+      EXPECT_NEAR(scene.at(u, 0.5, Filter::kBilinear).x(), 1, 1e-6f) << "no black rim at " << u;
+    EXPECT_EQ(scene.at(0.9, 0.5, Filter::kBilinear).x(), 0) << "all texels invisible: as they are";
+  }
+}
+
+TEST(Appearance, FacesWithOnlyAFactorAreConstant) {
+  Asset asset = square(4, 4);
+  Primitive plain = asset.meshes[0].primitives[0];
+  for (Vec3& x : plain.positions)
+    x += Vec3(2, 0, 0);
+  plain.uv_sets.clear();  // the material's texture cannot be used here
+  Primitive colored = plain;
+  for (Vec3& x : colored.positions)
+    x += Vec3(2, 0, 0);
+  colored.colors.assign(4, Vec4f(1, 0.5f, 1, 1));
+  asset.meshes[0].primitives.push_back(plain);
+  asset.meshes[0].primitives.push_back(colored);
+  const Scene scene(asset);
+  EXPECT_FALSE(scene.appearance.faceConstant(0));
+  EXPECT_TRUE(scene.appearance.faceConstant(2));
+  EXPECT_FALSE(scene.appearance.faceConstant(4));
+  EXPECT_EQ(scene.appearance.constantFaces(), 2u);
+  EXPECT_TRUE(scene.appearance.hasColor());
+}
+
+TEST(Appearance, OutlivesAssetAndSurface) {
+  auto asset = std::make_unique<Asset>(square(20, 10));
+  auto surface = std::make_unique<Surface>(std::move(*Surface::build(*asset)));
+  const Appearance appearance(*asset, *surface);
+  const SurfacePoint p{0, {0.2, 0.5, 0.3}};
+  const Vec3f before = appearance.color(p);
+  const std::weak_ptr<const Image> image = asset->images[0];
+  surface.reset();
+  asset.reset();  // under ASan, a view into the asset would be found here
+  EXPECT_FALSE(image.expired());
+  EXPECT_EQ(appearance.color(p), before);
+  EXPECT_EQ(appearance.images()[0]->width, 20);
+}
+
+/// Every card of the asset shows the same picture as reading each texel by hand.
+TEST(Appearance, TextureTransformTest) {
+  HEATSKIN_REQUIRE_ASSETS();
+  auto asset = readGltf(testing::assetsFolder() / "special" / "texture_transform_test.glb");
+  ASSERT_TRUE(asset) << asset.error().message;
+  const Scene scene(std::move(*asset));
+  int transformed = 0;
+  for (std::uint32_t f = 0; f < scene.surface.faceCount(); ++f) {
+    const FaceSource& source = scene.surface.sources()[f];
+    const auto mesh = static_cast<std::size_t>(scene.asset.instances[source.instance].mesh);
+    const Primitive& primitive = scene.asset.meshes[mesh].primitives[source.primitive];
+    if (primitive.material < 0) continue;
+    const Material& material = scene.asset.materials[static_cast<std::size_t>(primitive.material)];
+    if (material.base_color.texture < 0) continue;
+    const Texture& texture = scene.asset.textures[static_cast<std::size_t>(material.base_color.texture)];
+    const Image& image = *scene.asset.images[static_cast<std::size_t>(texture.image)];
+    const TextureUse& use = material.base_color;
+    transformed += use.scale != Vec2f::Ones() || use.rotation != 0 || use.offset != Vec2f::Zero() ? 1 : 0;
+    const RandomStream random(f, 0);
+    for (std::uint64_t i = 0; i < 200; ++i) {
+      const double r = std::sqrt(random.uniform(2 * i)), w = random.uniform(2 * i + 1);
+      const SurfacePoint p{f, {1 - r, r * (1 - w), r * w}};
+      Vec2 uv = Vec2::Zero();
+      for (int c = 0; c < 3; ++c) {
+        const std::size_t vertex =
+            primitive
+                .triangles[3 * std::size_t{source.triangle} + source.corners[static_cast<std::size_t>(c)]];
+        uv += p.barycentric[c] *
+              primitive.uv_sets.at(static_cast<std::size_t>(use.uv_set))[vertex].cast<double>();
+      }
+      // The extension's matrices, multiplied out: translation * rotation * scale.
+      const double cosine = std::cos(use.rotation), sine = std::sin(use.rotation);
+      const double su = uv.x() * use.scale.x(), sv = uv.y() * use.scale.y();
+      const double u = cosine * su + sine * sv + use.offset.x(),
+                   v = -sine * su + cosine * sv + use.offset.y();
+      const double tx = u * image.width, ty = v * image.height;
+      // Not on the border between texels, where rounding decides.
+      if (std::abs(tx - std::round(tx)) < 1e-3 || std::abs(ty - std::round(ty)) < 1e-3) continue;
+      const std::uint8_t* texel =
+          image.texel(walkedIndex(static_cast<int>(std::floor(tx)), image.width, texture.wrap_u),
+                      walkedIndex(static_cast<int>(std::floor(ty)), image.height, texture.wrap_v));
+      const Vec3f color = scene.appearance.color(p, Filter::kNearest);
+      for (Eigen::Index c = 0; c < 3; ++c) {
+        const float expected = srgbFromLinear(linearFromSrgb8[texel[c]] * material.base_color_factor[c]);
+        ASSERT_NEAR(color[c], expected, 1e-5f) << "face " << f << " at " << u << " " << v;
+      }
+    }
+  }
+  EXPECT_GE(transformed, 10);
+}
+
 TEST(Appearance, ManyPointsEqualSinglePoints) {
   const Scene scene(square(20, 10));
   const auto points = sampleSurface(scene.surface, 10'000, 1);
@@ -215,6 +478,17 @@ TEST(Appearance, ManyPointsEqualSinglePoints) {
   setThreadCount(0);
   for (std::size_t i = 0; i < points.size(); ++i)
     ASSERT_EQ(colors[i], scene.appearance.color(points[i]));
+
+  const Scene cut(halfCard(AlphaMode::kMask));
+  std::vector<Vec3f> both(points.size());
+  std::vector<float> visible(points.size()), alone(points.size());
+  cut.appearance.colors(points, both, visible);
+  cut.appearance.visibilities(points, alone);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    ASSERT_EQ(both[i], cut.appearance.color(points[i]));
+    ASSERT_EQ(visible[i], cut.appearance.visibility(points[i]));
+    ASSERT_EQ(alone[i], visible[i]);
+  }
 }
 
 }  // namespace
