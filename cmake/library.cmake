@@ -21,6 +21,4 @@ target_include_directories(heatskin PUBLIC
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # Only Eigen appears in our headers; the rest is needed at link time.
 target_link_libraries(heatskin PUBLIC Eigen3::Eigen PRIVATE ${heatskin_libs})
-if(HEATSKIN_SANITIZE)
-  target_link_options(heatskin PRIVATE -fsanitize=address,undefined)
-endif()
+target_link_options(heatskin PRIVATE ${HEATSKIN_SANITIZE_LINK})

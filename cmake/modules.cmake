@@ -9,18 +9,13 @@ target_compile_options(heatskin_flags INTERFACE
   # precompiled headers it does so even though they are system headers. AddressSanitizer looks for real ones.
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow;-Wno-array-bounds>
   $<$<BOOL:${HEATSKIN_WERROR}>:-Werror>)
-if(HEATSKIN_SANITIZE)
-  # Without the null and object-size checks: they double the time to compile Eigen code, and AddressSanitizer finds what
-  # they would find.
-  target_compile_options(heatskin_flags INTERFACE -fsanitize=address,undefined -fno-sanitize=null,object-size,vptr
-                         -fno-sanitize-recover=all -fno-omit-frame-pointer
-                         # Instrumented library code (std::regex) makes GCC 12 see uninitialised reads that are none.
-                         $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-  target_link_options(heatskin_flags INTERFACE -fsanitize=address,undefined)
-  # Vectorised files are compiled once for every SIMD level; sanitised, the two that differ most are enough.
-  target_compile_definitions(heatskin_flags INTERFACE
-                             "HWY_DISABLED_TARGETS=(HWY_AVX3|HWY_AVX3_DL|HWY_SSE4|HWY_SSSE3)")
-endif()
+target_compile_options(heatskin_flags INTERFACE ${HEATSKIN_SANITIZE_COMPILE})
+target_compile_definitions(heatskin_flags INTERFACE ${HEATSKIN_SANITIZE_DEFINITIONS})
+target_link_options(heatskin_flags INTERFACE ${HEATSKIN_SANITIZE_LINK})
+
+# Seconds after which a test hangs, as far as we are concerned. Not a statement about speed: tests also pass on a busy
+# machine. Above what tests/support/run_process.h grants one process.
+set(HEATSKIN_HANG_LIMIT 3600)
 
 # Tests spend their time in the library; optimising their own code would only make them slower to build.
 set(HEATSKIN_TEST_OPTIMISATION $<$<CONFIG:Release>:-O1>)
@@ -80,6 +75,6 @@ function(heatskin_module name)
     heatskin_test(test_${name})
     target_compile_definitions(test_${name} PRIVATE HEATSKIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     gtest_discover_tests(test_${name} TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
-                         PROPERTIES TIMEOUT 600)
+                         PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
   endif()
 endfunction()

@@ -41,7 +41,28 @@ if(HEATSKIN_TESTS)
     target_compile_definitions(test_cli PRIVATE HEATSKIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                HEATSKIN_BUILD_DIR="${PROJECT_BINARY_DIR}"
                                HEATSKIN_BINARY_DEFAULT="$<TARGET_FILE:heatskin_cli>")
-    gtest_discover_tests(test_cli TEST_PREFIX "cli/" DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 900)
+    gtest_discover_tests(test_cli TEST_PREFIX "cli/" DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
+  endif()
+
+  # Everything that runs on several threads, for ThreadSanitizer above all.
+  add_executable(test_threads ${PROJECT_SOURCE_DIR}/tests/threads/threads_test.cpp)
+  target_include_directories(test_threads PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(test_threads PRIVATE heatskin fmt::fmt)
+  heatskin_test(test_threads)
+  gtest_discover_tests(test_threads TEST_PREFIX "threads/" DISCOVERY_MODE PRE_TEST
+                       PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
+  # Whether ThreadSanitizer sees into our loops: a planted race must be reported, its clean twin must not.
+  if(HEATSKIN_SANITIZE STREQUAL "thread")
+    add_executable(planted_race ${PROJECT_SOURCE_DIR}/tests/threads/planted_race.cpp
+                   $<TARGET_OBJECTS:heatskin_base>)
+    target_include_directories(planted_race PRIVATE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(planted_race PRIVATE heatskin_flags Eigen3::Eigen TBB::tbb fmt::fmt)
+    add_test(NAME threads/planted_race COMMAND planted_race race)
+    add_test(NAME threads/clean_twin COMMAND planted_race clean)
+    set_tests_properties(threads/planted_race PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT}
+                         PASS_REGULAR_EXPRESSION "WARNING: ThreadSanitizer: data race")
+    set_tests_properties(threads/clean_twin PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT}
+                         PASS_REGULAR_EXPRESSION "^400\n$")
   endif()
 
   # Builds a project against the installed tree, once with find_package and once with pkg-config.
@@ -53,6 +74,6 @@ if(HEATSKIN_TESTS)
                      -D HEATSKIN_LIBDIR=${CMAKE_INSTALL_LIBDIR}
                      -D CXX=${CMAKE_CXX_COMPILER}
                      -P ${PROJECT_SOURCE_DIR}/tests/install/install_consumer.cmake)
-    set_tests_properties(install_consumer PROPERTIES TIMEOUT 300)
+    set_tests_properties(install_consumer PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
   endif()
 endif()

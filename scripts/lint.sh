@@ -24,10 +24,10 @@ export build
 # The sources are compiled by GCC; clang does not know some of its warning options.
 check_one() {
   local source=${1%%:*} stamp=${1#*:} output
-  if output=$(timeout 300 clang-tidy -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option "$source" 2>/dev/null); then
+  if output=$(timeout 1800 clang-tidy -p "$build" --quiet --extra-arg=-Wno-unknown-warning-option "$source" 2>/dev/null); then
     touch "$stamp"
   else
-    echo "$source: clang-tidy is not content (or took more than 300 s)"
+    echo "$source: clang-tidy is not content (or took more than 1800 s)"
     head -n 40 <<<"$output"
     return 1
   fi

@@ -50,8 +50,7 @@ class EvalTest : public ::testing::Test {
 
 TEST_F(EvalTest, WritesTheKeysOfTheDesignAndAReport) {
   const auto run = runHeatskin({"eval", product_, "--reference", asset_, "--samples", "5000", "--json",
-                                folder_ / "out.json", "--report", folder_ / "report"},
-                               {.time_limit_s = 300});
+                                folder_ / "out.json", "--report", folder_ / "report"});
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.err.find("warning"), std::string::npos) << run.err;
   const auto json = nlohmann::json::parse(folder_.read("out.json"));

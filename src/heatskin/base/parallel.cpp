@@ -2,35 +2,23 @@
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <thread>
 
-#include <tbb/blocked_range.h>
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
+#include "heatskin/base/block_threads.h"
 
 namespace heatskin {
 namespace {
 
 struct ThreadPool {
-  int threads;
-  std::unique_ptr<tbb::global_control> limit;
-  std::unique_ptr<tbb::task_arena> arena;
+  int threads = 0;
+  std::unique_ptr<BlockThreads> workers;
 
   explicit ThreadPool(int count) { resize(count); }
 
   void resize(int count) {
-    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    threads = count > 0 ? count : cores;
-    // The arena alone limits our loops. The global limit only ever rises above the cores (determinism tests
-    // ask for 8 threads on 2 cores); lowering it would make TBB warn about other users of the process, such
-    // as Embree.
-    arena.reset();
-    limit.reset();
-    limit = std::make_unique<tbb::global_control>(tbb::global_control::max_allowed_parallelism,
-                                                  static_cast<std::size_t>(std::max(threads, cores)));
-    arena = std::make_unique<tbb::task_arena>(threads);
+    threads = count > 0 ? count : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    workers.reset();  // before the next is made: one limit at a time
+    workers = std::make_unique<BlockThreads>(threads);
   }
 };
 
@@ -61,15 +49,7 @@ void parallelBlocks(std::size_t count, std::size_t block_size,
       run(block);
     return;
   }
-  pool().arena->execute([&] {
-    tbb::parallel_for(
-        tbb::blocked_range<std::size_t>(0, blocks, 1),
-        [&](const tbb::blocked_range<std::size_t>& range) {
-          for (std::size_t block = range.begin(); block != range.end(); ++block)
-            run(block);
-        },
-        tbb::simple_partitioner());
-  });
+  pool().workers->run(blocks, run);
 }
 
 void parallelFor(std::size_t count, std::size_t block_size,

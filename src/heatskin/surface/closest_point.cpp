@@ -59,7 +59,12 @@ struct ClosestPointQuery::State {
   explicit State(const Surface& s) : surface(&s) {
     // No thread limit here: Embree would impose it on all of TBB, ours included. The shape of its tree may
     // depend on threads, the answers do not: ties are resolved by face.
+#ifdef HEATSKIN_STD_THREADS
+    // ThreadSanitizer cannot see when Embree's threads call bounds(); ours do not use TBB then.
+    device = rtcNewDevice("threads=1");
+#else
     device = rtcNewDevice(nullptr);
+#endif
     scene = rtcNewScene(device);
     rtcSetSceneFlags(scene, RTC_SCENE_FLAG_ROBUST);
     rtcSetSceneBuildQuality(scene, RTC_BUILD_QUALITY_MEDIUM);
