@@ -6,16 +6,18 @@ BENCH ?=
 FUZZ_SECONDS ?= 60
 
 .NOTPARALLEL:
-.PHONY: help deps build demo test asan lint format fuzz bench install clean
+.PHONY: help deps build demo test asan tsan torture lint format fuzz bench install clean
 
 help:
 	@echo "heatskin: textures without UVs"
 	@echo
 	@echo "  make demo      build, then grow, fit, evaluate and draw the built-in pumpkin (demo-out/report.html)"
-	@echo "  make test      everything that must hold: build, all tests, sanitizers, format"
+	@echo "  make test      everything that must hold: build, all tests, sanitizers, a quick torture, format"
 	@echo
 	@echo "  make build     build/heatskin"
 	@echo "  make asan      all tests under AddressSanitizer and UBSan (build-asan/)"
+	@echo "  make tsan      all tests under ThreadSanitizer (build-tsan/)"
+	@echo "  make torture   try to break build/heatskin: kills, full disks, odd shapes and options, hostile files"
 	@echo "  make lint      clang-format and clang-tidy"
 	@echo "  make format    apply clang-format"
 	@echo "  make fuzz      libFuzzer on the file readers (FUZZ_SECONDS=60 each)"
@@ -42,6 +44,13 @@ asan: deps
 	@scripts/build.sh asan $(JOBS)
 	@scripts/run_ctest.sh build-asan asan -j $(JOBS)
 
+tsan: deps
+	@scripts/build.sh tsan $(JOBS)
+	@scripts/run_ctest.sh build-tsan tsan -j $(JOBS)
+
+torture: build
+	@scripts/torture.sh --jobs $(JOBS)
+
 lint: build
 	@scripts/format.sh check
 	@scripts/lint.sh build $(JOBS)
@@ -62,4 +71,4 @@ install: deps
 	@cmake --install build --prefix "$(PREFIX)"
 
 clean:
-	rm -rf build build-asan build-debug demo-out out
+	rm -rf build build-asan build-tsan build-debug demo-out out
