@@ -33,12 +33,14 @@ class Eval : public Verb {
     app.add_option("--reference", reference_, "The asset it was fitted to")->required()->type_name("ASSET");
     app.add_option("--report", report_, "Also write report.html with pictures into this folder")
         ->type_name("DIR");
-    app.add_option("--filter", filter_,
-                   "How the reference's textures are read: nearest (as the paper) or "
-                   "bilinear")
+    std::vector<std::string> filters = filterChoices();
+    filters.emplace_back("both");
+    app.add_option(
+           "--filter", filter_,
+           "How the reference's textures are read: auto (as its samplers say), nearest, bilinear, paper "
+           "(the paper's formula), or both: auto and paper. Unless given: as the fit did")
         ->type_name("FILTER")
-        ->check(CLI::IsMember({"nearest", "bilinear"}))
-        ->capture_default_str();
+        ->check(CLI::IsMember(filters));
     app.add_option("--samples", options_.surface_samples, "Points on the surface")
         ->type_name("N")
         ->check(CLI::Range(1000, 20'000'000))
@@ -59,6 +61,9 @@ class Eval : public Verb {
     app.footer(
         "Surface PSNR is over area-uniform points, the view values are means over the 8 standard views\n"
         "(colours without light, 512 x 512, foreground), the atlas is 1024 x 1024 in the reference's UVs.\n"
+        "Points count by how much of them is seen: transparent ones do not. The paper's formula reads the\n"
+        "texel round(u (W - 1)); it is what preset paper is fitted and compared with, and wrong for\n"
+        "repeated textures. Textures are always read at full resolution, without mip maps.\n"
         "The seam jump is the colour difference between the two faces of an edge, in 8-bit levels, of the\n"
         "product and of the reference itself, where colours change at edges or UV seams do not match.\n\n"
         "Example:\n"
@@ -77,7 +82,6 @@ class Eval : public Verb {
       lpips = std::move(*model);
       options_.lpips = &*lpips;
     }
-    options_.filter = filter_ == "nearest" ? Filter::kPaper : Filter::kBilinear;
     options_.seed = session.common.seed;
 
     std::string_view method;  // as kMethods spells it, which stays
@@ -95,19 +99,40 @@ class Eval : public Verb {
                                             subject->appearance, displayPath(reference_));
     if (!reference) return reference.error();
     warnAbout(session, reference_, reference->notices());
+    options_.filter = filter_.empty()     ? fitFilter((*fitted)->product.info)
+                      : filter_ == "both" ? Filter::kAuto
+                                          : filterNamed(filter_);
     const auto evaluation = evaluate((*fitted)->texture, *reference, options_, session.console);
     if (!evaluation) return evaluation.error();
-    return show(session, **fitted, *reference, *evaluation);
+    std::optional<Evaluation> other;
+    if (filter_ == "both") {
+      EvaluationOptions options = options_;
+      options.filter = Filter::kPaper;
+      options.query_runs = 0;
+      auto second = evaluate((*fitted)->texture, *reference, options, session.console);
+      if (!second) return second.error();
+      other = std::move(*second);
+    }
+    return show(session, **fitted, *subject, *reference, *evaluation, other);
   }
 
  private:
-  Result<void> show(Session& session, const FittedSubject& fitted, const Reference& reference,
-                    const Evaluation& evaluation) {
+  Result<void> show(Session& session, const FittedSubject& fitted, const Subject& subject,
+                    const Reference& reference, const Evaluation& evaluation,
+                    const std::optional<Evaluation>& other) {
     const Product& product = fitted.product;
     const SurfaceReport& mesh = product.surface->report();
     Console& console = session.console;
     Json json = {{"file", file_}, {"reference", reference_}};
     addEvaluation(json, evaluation);
+    addMaterials(json, evaluation, subject.asset);
+    if (other) {
+      for (const Evaluation* e : {&evaluation, &*other}) {
+        Json& entry = json["by_filter"][e->filter_used];
+        addEvaluation(entry, *e);
+        addMaterials(entry, *e, subject.asset);
+      }
+    }
     json["mapped_reference"] = reference.mapped();
     json["kernels"] = product.kernels.size();
     for (const char* key : {"init_s", "preprocess_s", "optimise_s", "median_step_ms"})
@@ -125,6 +150,17 @@ class Eval : public Verb {
     json["faces"] = mesh.faces;
 
     ReportPage::Rows rows = evaluationRows(evaluation);
+    if (other) {
+      const ReportPage::Rows more = evaluationRows(*other);
+      // What depends on the filter: the figures before the coverage.
+      std::size_t at = 0;
+      while (at < rows.size() && rows[at].first != "coverage")
+        ++at;
+      for (const auto& [label, value] : more) {
+        if (label == "surface" || label == "views" || label == "atlas")
+          rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(at++), {label + ", paper", value});
+      }
+    }
     rows.emplace_back("kernels", fmt::format("{} in {}", grouped(product.kernels.size()),
                                              humanBytes(static_cast<double>(product.model_bytes))));
     rows.emplace_back("fit", fmt::format("method {}{}{}, {} steps, seed {}", product.options.method,
@@ -137,9 +173,17 @@ class Eval : public Verb {
     for (const auto& [label, value] : rows)
       lines.push_back({label, value});
     console.table(lines);
+    const ReportPage::Rows materials = materialRows(evaluation, subject.asset);
+    if (!materials.empty()) {
+      console.heading("By material");
+      lines.clear();
+      for (const auto& [label, value] : materials)
+        lines.push_back({label, value});
+      console.table(lines);
+    }
 
     if (!report_.empty()) {
-      auto files = writeReport(console, fitted, reference, evaluation, rows);
+      auto files = writeReport(console, fitted, reference, evaluation, rows, materials);
       if (!files) return files.error();
       json["report"] = displayPath(std::filesystem::path(report_) / "report.html");
       json["pictures"] = *files;
@@ -150,7 +194,8 @@ class Eval : public Verb {
 
   Result<std::vector<std::string>> writeReport(Console& console, const FittedSubject& fitted,
                                                const Reference& reference, const Evaluation& evaluation,
-                                               const ReportPage::Rows& rows) {
+                                               const ReportPage::Rows& rows,
+                                               const ReportPage::Rows& materials) {
     const std::string name = displayPath(std::filesystem::path(file_).filename());
     ReportPage page(name, fmt::format("{} kernels on the surface against {}: how close they come, and where "
                                       "they do not.",
@@ -164,6 +209,7 @@ class Eval : public Verb {
     if (!files) return files.error();
     page.section("Figures");
     page.table("The whole", rows);
+    if (!materials.empty()) page.table("By material", materials);
     if (!evaluation.views.empty()) page.table("View by view", viewRows(evaluation));
     ReportPage::Rows notes;
     for (const Notice& notice : reference.notices())
@@ -178,7 +224,7 @@ class Eval : public Verb {
 
   const CLI::App* app_ = nullptr;
   std::string file_, reference_, report_, lpips_weights_, method_;
-  std::string filter_ = "nearest";
+  std::string filter_;
   float error_full_ = kErrorFull;
   EvaluationOptions options_;
 };

@@ -35,11 +35,21 @@ std::string pictureText(const PictureQuality& quality) {
   return text;
 }
 
-}  // namespace
-
-std::string filterLabel(Filter filter) {
-  return filter == Filter::kPaper ? "nearest" : "bilinear";
+/// "bilinearly", for people.
+std::string filterPhrase(const std::string& used) {
+  if (used == "paper") return "with the paper's formula";
+  if (used == "bilinear") return "bilinearly";
+  if (used == "nearest") return "at the nearest texel";
+  return "as their samplers say";
 }
+
+std::string materialName(const Asset& asset, int material) {
+  if (material < 0) return "default material";
+  const std::string& name = asset.materials[static_cast<std::size_t>(material)].name;
+  return name.empty() ? fmt::format("material {}", material) : oneLine(name);
+}
+
+}  // namespace
 
 std::string decibels(double psnr) {
   return std::isinf(psnr) ? "infinite (identical)" : fmt::format("{:.2f} dB", psnr);
@@ -49,7 +59,8 @@ void addEvaluation(Json& document, const Evaluation& evaluation) {
   document["surface_psnr"] = jsonNumber(evaluation.surface_psnr);
   document["surface_samples"] = evaluation.surface_samples;
   document["surface_max_error"] = jsonNumber(evaluation.surface_max_error);
-  document["filter"] = filterLabel(evaluation.filter);
+  document["filter"] = evaluation.filter_used;
+  document["visible_share"] = jsonNumber(evaluation.visible_share);
   const bool views = !evaluation.views.empty();
   document["view_psnr"] = views ? jsonNumber(evaluation.view_mean.psnr) : Json(nullptr);
   document["view_ssim"] = views ? jsonNumber(evaluation.view_mean.ssim) : Json(nullptr);
@@ -83,8 +94,11 @@ void addEvaluation(Json& document, const Evaluation& evaluation) {
 ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
   ReportPage::Rows rows;
   rows.emplace_back("surface",
-                    fmt::format("{} on {} points ({} texel)", decibels(evaluation.surface_psnr),
-                                grouped(evaluation.surface_samples), filterLabel(evaluation.filter)));
+                    fmt::format("{} on {} points (textures read {})", decibels(evaluation.surface_psnr),
+                                grouped(evaluation.surface_samples), filterPhrase(evaluation.filter_used)));
+  if (evaluation.visible_share < 1)
+    rows.emplace_back("visible", fmt::format("{} of the surface; the rest does not count",
+                                             percent(evaluation.visible_share)));
   if (!evaluation.views.empty()) {
     rows.emplace_back(
         "views", fmt::format("{} (mean of {})", pictureText(evaluation.view_mean), evaluation.views.size()));
@@ -123,6 +137,28 @@ ReportPage::Rows evaluationTiles(const Evaluation& evaluation) {
   rows.emplace_back("surface without cover", percent(evaluation.coverage_below_half));
   if (evaluation.seam) rows.emplace_back("seam jump, p99", fmt::format("{:.2f} / 255", evaluation.seam->p99));
   return rows;
+}
+
+ReportPage::Rows materialRows(const Evaluation& evaluation, const Asset& asset) {
+  ReportPage::Rows rows;
+  if (evaluation.materials.size() < 2) return rows;
+  for (const MaterialQuality& m : evaluation.materials) {
+    rows.emplace_back(materialName(asset, m.material),
+                      fmt::format("{} on {} of the visible area, {} of it below a coverage of 0.5",
+                                  decibels(m.psnr), percent(m.share), percent(m.uncovered)));
+  }
+  return rows;
+}
+
+void addMaterials(Json& document, const Evaluation& evaluation, const Asset& asset) {
+  document["materials"] = Json::array();
+  for (const MaterialQuality& m : evaluation.materials) {
+    document["materials"].push_back({{"material", m.material},
+                                     {"name", materialName(asset, m.material)},
+                                     {"area_share", jsonNumber(m.share)},
+                                     {"surface_psnr", jsonNumber(m.psnr)},
+                                     {"coverage_below_half", jsonNumber(m.uncovered)}});
+  }
 }
 
 ReportPage::Rows viewRows(const Evaluation& evaluation) {

@@ -18,9 +18,6 @@
 
 namespace heatskin::cli {
 
-/// "nearest" or "bilinear".
-std::string filterLabel(Filter filter);
-
 /// "35.21 dB", or "infinite (identical)".
 std::string decibels(double psnr);
 
@@ -34,6 +31,12 @@ ReportPage::Rows evaluationRows(const Evaluation& evaluation);
 
 /// The figures that meet the eye first.
 ReportPage::Rows evaluationTiles(const Evaluation& evaluation);
+
+/// A table per material; `asset` is the reference's. Empty with a single material.
+ReportPage::Rows materialRows(const Evaluation& evaluation, const Asset& asset);
+
+/// Adds `materials`, one object for each that is visible, to a document.
+void addMaterials(Json& document, const Evaluation& evaluation, const Asset& asset);
 
 /// A table per view.
 ReportPage::Rows viewRows(const Evaluation& evaluation);

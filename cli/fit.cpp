@@ -67,6 +67,11 @@ class Fit : public Verb {
         ->allow_extra_args(false)
         ->take_all();
     app.add_option("--steps", steps_, "Optimisation steps (the preset's)")->type_name("N");
+    app.add_option("--filter", filter_,
+                   "How textures are read: auto (as the asset's samplers say), nearest, bilinear or paper "
+                   "(the paper's formula; the preset's: paper for paper, auto otherwise)")
+        ->type_name("FILTER")
+        ->check(CLI::IsMember(filterChoices()));
     app.add_option("--kernels", kernels_,
                    "Most kernels (the preset's); with fewer the fit also starts with fewer")
         ->type_name("N");
@@ -109,9 +114,9 @@ class Fit : public Verb {
       if (*moved) subject = makeSubject(session, std::move(subject->asset));
       if (!subject) return subject.error();
     }
-    if (!subject->appearance.hasColor()) {
-      session.console.warning(
-          fmt::format("{}: has one colour everywhere; there is little to fit", displayPath(asset_)));
+    if (auto something = checkSomethingToFit(subject->surface, subject->appearance, job->config.train.filter);
+        !something) {
+      return inputError(fmt::format("{}: {}", displayPath(asset_), something.error().message));
     }
     const auto outcome = runFit(session, *subject, *job);
     if (!outcome) return outcome.error();
@@ -215,6 +220,9 @@ class Fit : public Verb {
     if (app_->count("--steps") > 0) {
       if (auto set = setOption(config, fmt::format("steps={}", steps_)); !set) return set;
     }
+    if (!filter_.empty()) {
+      if (auto set = setOption(config, "filter=" + filter_); !set) return set;
+    }
     if (app_->count("--kernels") > 0) {
       FitConfig trial = config;
       if (auto set = setOption(trial, fmt::format("density.max_kernels={}", kernels_)); !set) return set;
@@ -224,7 +232,7 @@ class Fit : public Verb {
   }
 
   CLI::App* app_ = nullptr;
-  std::string asset_, output_, config_file_, checkpoint_, resume_;
+  std::string asset_, output_, config_file_, checkpoint_, resume_, filter_;
   std::string method_ = "local", preset_ = "default";
   std::vector<std::string> assignments_;
   std::int64_t steps_ = 0, kernels_ = 0;

@@ -53,8 +53,9 @@ Error interruptedError(const Session& session, const FitJob& job, const FitResul
 }
 
 /// Surface PSNR only, as evaluate() measures it.
-Result<double> surfacePsnr(const KernelTexture& texture, const Reference& reference) {
+Result<double> surfacePsnr(const KernelTexture& texture, const Reference& reference, Filter filter) {
   EvaluationOptions options;
+  options.filter = filter;
   options.seed = evaluationSeed();
   options.seam_samples = 0;
   options.atlas_size = options.view_size = options.query_runs = 0;
@@ -70,15 +71,17 @@ Result<void> evaluateStored(Session& session, const Subject& subject, const FitJ
   if (!reference) return reference.error();
   EvaluationOptions options;
   options.seed = evaluationSeed();
+  options.filter = job.config.train.filter;
   auto evaluation = evaluate(outcome.stored->texture, *reference, options, session.console);
   if (!evaluation) return evaluation.error();
   outcome.evaluation = std::move(*evaluation);
 
   // The kernels as they were before they were stored; the subject outlives this texture.
   const std::shared_ptr<const Surface> surface(std::shared_ptr<void>(), &subject.surface);
-  const auto exact = KernelTexture::create(surface, outcome.fit.kernels, job.config.evaluator, preparation);
+  const auto exact = KernelTexture::create(surface, outcome.fit.kernels, job.config.evaluator, preparation,
+                                           constantFaces(subject.appearance));
   if (!exact) return exact.error();
-  const auto before = surfacePsnr(*exact, Reference(subject.surface, subject.appearance));
+  const auto before = surfacePsnr(*exact, Reference(subject.surface, subject.appearance), options.filter);
   if (!before) return before.error();
   const double loss = *before - outcome.evaluation->surface_psnr;
   outcome.quantisation_loss_db = std::isfinite(loss) ? loss : 0;
@@ -114,7 +117,7 @@ Result<FitOutcome> runFit(Session& session, const Subject& subject, const FitJob
   outcome.init_seconds = subject.surface_seconds + outcome.fit.init_seconds;
 
   const ProductInfo info{fmt::format("heatskin {}", kVersion), job.config.preset, job.config.train.seed,
-                         job.config.train.steps};
+                         job.config.train.steps, std::string(filterName(job.config.train.filter))};
   const auto bytes = encodeProduct(subject.asset, subject.surface, outcome.fit.kernels, job.config.evaluator,
                                    info, preparation);
   if (!bytes) return bytes.error();
@@ -143,12 +146,14 @@ Json fitJson(const Subject& subject, const FitJob& job, const FitOutcome& outcom
   Json json = {{"file", displayPath(subject.asset.path)}, {"output", displayPath(job.output)}};
   if (outcome.evaluation) {
     addEvaluation(json, *outcome.evaluation);
+    addMaterials(json, *outcome.evaluation, subject.asset);
     json["quantisation_loss_db"] = jsonNumber(outcome.quantisation_loss_db);
   } else {
     for (const char* key : {"surface_psnr", "view_psnr", "view_ssim", "atlas_psnr", "coverage_below_half",
                             "seam_jump_p99", "seam_jump_max", "query_mpoints_s", "quantisation_loss_db"})
       json[key] = nullptr;
   }
+  json["fit_filter"] = subject.appearance.filterUsed(job.config.train.filter);
   json["kernels"] = fit.kernels.size();
   json["init_s"] = jsonNumber(outcome.init_seconds);
   json["preprocess_s"] = jsonNumber(fit.preprocess_seconds);

@@ -158,7 +158,8 @@ void showContents(Console& console, const Subject& subject, const Contents& cont
       break;
     }
     const Texture& texture = asset.textures[static_cast<std::size_t>(index)];
-    const std::string wraps = fmt::format("wrap {} x {}", name(texture.wrap_u), name(texture.wrap_v));
+    const std::string wraps = fmt::format("wrap {} x {}, {}", name(texture.wrap_u), name(texture.wrap_v),
+                                          texture.filter == TexelFilter::kNearest ? "nearest" : "bilinear");
     if (texture.image < 0) {
       rows.push_back({std::to_string(index), "(image cannot be used)", "", "", wraps});
       continue;
@@ -212,9 +213,19 @@ void showMesh(Console& console, const Subject& subject) {
 
   console.heading("Something to fit");
   const Appearance& appearance = subject.appearance;
-  console.table({{appearance.hasColor() ? "yes" : "no: the whole surface has one colour"}});
-  if (appearance.hasAlpha())
-    console.table({{"some points are transparent; alpha is reported, not composited"}});
+  const double visible = visibleShare(subject.surface, appearance);
+  console.table(
+      {{!appearance.hasColor() ? "no: every material has one colour, without textures or vertex colours"
+        : visible > 0          ? "yes"
+                               : "no: nothing is visible"}});
+  if (appearance.hasColor() && appearance.constantFaces() > 0) {
+    console.table({{fmt::format("{} of {} faces have one colour each and need no kernels",
+                                grouped(appearance.constantFaces()), grouped(appearance.faceCount()))}});
+  }
+  if (appearance.hasAlpha()) {
+    console.table({{fmt::format("{:.3g} % of the surface is visible; what is transparent is not fitted",
+                                100 * visible)}});
+  }
 }
 
 void showKernels(Console& console, const Product& product) {
@@ -283,7 +294,10 @@ Json assetJson(const Subject& subject, const Contents& contents) {
   json["area"] = jsonNumber(surface.totalArea() * length_scale * length_scale);
   json["mean_edge_length"] = jsonNumber(surface.meanEdgeLength() * length_scale);
   json["textured_faces"] = subject.appearance.texturedFaces();
-  json["something_to_fit"] = subject.appearance.hasColor();
+  const double visible = visibleShare(surface, subject.appearance);
+  json["constant_faces"] = subject.appearance.constantFaces();
+  json["something_to_fit"] = subject.appearance.hasColor() && visible > 0;
+  json["visible_share"] = jsonNumber(visible);
   json["transparent"] = subject.appearance.hasAlpha();
   json["problems"] = problemsJson(report);
   json["surface"] = {{"vertices", surface.vertexCount()},
@@ -306,6 +320,7 @@ Json listsJson(const Asset& asset) {
                   {"factor", {jsonNumber(f[0]), jsonNumber(f[1]), jsonNumber(f[2]), jsonNumber(f[3])}},
                   {"alpha_mode", name(m.alpha_mode)},
                   {"double_sided", m.double_sided}};
+    if (m.alpha_mode == AlphaMode::kMask) entry["alpha_cutoff"] = jsonNumber(m.alpha_cutoff);
     if (m.base_color.texture >= 0) {
       entry["texture"] = m.base_color.texture;
       entry["uv_set"] = m.base_color.uv_set;
@@ -315,7 +330,10 @@ Json listsJson(const Asset& asset) {
   lists["texture_list"] = Json::array();
   for (const Texture& texture : asset.textures) {
     lists["texture_list"].push_back(
-        {{"image", texture.image}, {"wrap_u", name(texture.wrap_u)}, {"wrap_v", name(texture.wrap_v)}});
+        {{"image", texture.image},
+         {"wrap_u", name(texture.wrap_u)},
+         {"wrap_v", name(texture.wrap_v)},
+         {"filter", texture.filter == TexelFilter::kNearest ? "nearest" : "bilinear"}});
   }
   lists["images"] = Json::array();
   for (const auto& image : asset.images) {
@@ -343,6 +361,11 @@ class Inspect : public Verb {
     auto subject = loadSubject(session, file_, options);
     if (!subject) return subject.error();
     // On one terminal the table below already says it.
+    if (visibleShare(subject->surface, subject->appearance) <= 0) {
+      subject->notices.push_back(
+          {"invisible",
+           "the asset is fully transparent (alpha is 0 everywhere): there is nothing to see or to fit"});
+    }
     if (!session.console.bothTerminals()) warnAbout(session, *subject);
 
     const Contents contents = contentsOf(subject->asset);

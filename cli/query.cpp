@@ -168,7 +168,7 @@ class Query : public Verb {
     Stopwatch stopwatch;
     auto cache = PreprocessingCache::fromEnvironment();
     const auto texture = KernelTexture::create(product->surface, product->kernels, product->options,
-                                               {&session.console, &cache});
+                                               {&session.console, &cache}, product->constants);
     if (!texture) return texture.error();
     const double preprocess_s = stopwatch.lap();
     const std::size_t count = questions->points.size();

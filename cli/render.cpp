@@ -102,9 +102,10 @@ class Render : public Verb {
         ->check(CLI::Range(1.0f, 255.0f))
         ->capture_default_str();
     app.add_flag("--no-legend", no_legend_, "Error and coverage maps without their scale below");
-    app.add_option("--filter", filter_, "How textures are read: nearest or bilinear")
+    app.add_option("--filter", filter_,
+                   "How textures are read: auto (as the asset's samplers say), nearest, bilinear or paper")
         ->type_name("FILTER")
-        ->check(CLI::IsMember({"nearest", "bilinear"}))
+        ->check(CLI::IsMember(filterChoices()))
         ->capture_default_str();
     app.add_option("--aa", samples_, "N x N samples per pixel (default: 1, shaded 3)")
         ->type_name("N")
@@ -224,7 +225,7 @@ class Render : public Verb {
     return result;
   }
 
-  Filter filter() const { return filter_ == "nearest" ? Filter::kPaper : Filter::kBilinear; }
+  Filter filter() const { return filterNamed(filter_); }
   bool map() const { return mode_ == "error" || mode_ == "coverage"; }
 
   ColorSource colors(const TexturedSubject& subject) const {
@@ -348,7 +349,7 @@ class Render : public Verb {
 
   const CLI::App* app_ = nullptr;
   std::string file_, reference_file_, output_, size_text_, background_;
-  std::string mode_ = "albedo", filter_ = "bilinear";
+  std::string mode_ = "albedo", filter_ = "auto";
   int view_ = -1, views_ = 0, turntable_ = 0, samples_ = 0;
   double azimuth_ = 0, elevation_ = 20, wire_ = 0;
   float error_full_ = kErrorFull;

@@ -1,5 +1,7 @@
 #include "cli/subject.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -9,6 +11,16 @@
 #include "heatskin/io/load.h"
 
 namespace heatskin::cli {
+
+Filter filterNamed(std::string_view name) {
+  const auto* found = std::find(std::begin(kFilterNames), std::end(kFilterNames), name);
+  return found == std::end(kFilterNames) ? Filter::kAuto
+                                         : static_cast<Filter>(found - std::begin(kFilterNames));
+}
+
+std::vector<std::string> filterChoices() {
+  return {std::begin(kFilterNames), std::end(kFilterNames)};
+}
 
 Result<Subject> loadSubject(Session& session, const std::filesystem::path& path,
                             const SurfaceOptions& options) {

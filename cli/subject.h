@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heatskin/appearance/appearance.h"
@@ -22,6 +23,12 @@ struct Subject {
   std::vector<Notice> notices;  ///< of the reader, then of the surface
   double surface_seconds = 0;   ///< that surface and appearance took
 };
+
+/// The filter of a name that was checked to be one of kFilterNames.
+Filter filterNamed(std::string_view name);
+
+/// kFilterNames for an option's check.
+std::vector<std::string> filterChoices();
 
 /// Loads a file and builds its surface, with progress. Warnings are the caller's to show.
 Result<Subject> loadSubject(Session& session, const std::filesystem::path& path,

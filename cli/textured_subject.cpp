@@ -22,7 +22,8 @@ Result<std::unique_ptr<FittedSubject>> decode(Console& console, Asset asset, std
     options = EvaluatorOptions();
     options.method = method;
   }
-  auto texture = KernelTexture::create(product->surface, product->kernels, options, {&console, &cache});
+  auto texture = KernelTexture::create(product->surface, product->kernels, options, {&console, &cache},
+                                       product->constants);
   for (const Notice& notice : cache.notices())
     console.warning(notice.message);
   if (!texture) return texture.error();

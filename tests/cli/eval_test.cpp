@@ -67,7 +67,8 @@ TEST_F(EvalTest, WritesTheKeysOfTheDesignAndAReport) {
   EXPECT_EQ(json["preset"], "draft");
   EXPECT_EQ(json["seed"], 7);
   EXPECT_EQ(json["kernels"], 300);
-  EXPECT_EQ(json["filter"], "nearest");
+  EXPECT_EQ(json["filter"], "bilinear") << "what the asset's sampler says";
+  EXPECT_EQ(json["materials"].size(), 1u);
   EXPECT_EQ(json["mapped_reference"], false);
   EXPECT_EQ(json["views"].size(), 8u);
   EXPECT_GT(json["surface_psnr"], 2);
@@ -78,6 +79,25 @@ TEST_F(EvalTest, WritesTheKeysOfTheDesignAndAReport) {
   EXPECT_NE(page.find("8 bits"), std::string::npos) << "the error map's scale is not in words";
   for (const char* name : {"views", "error", "worst", "coverage", "atlas"})
     EXPECT_TRUE(readImage(folder_ / ("report/" + std::string(name) + ".png"))) << name;
+}
+
+TEST_F(EvalTest, NamesTheFilterAndReportsBoth) {
+  const auto figures = [&](std::vector<std::string> more) {
+    std::vector<std::string> command = {"eval",      product_, "--reference", asset_,
+                                        "--samples", "2000",   "--json",      folder_ / "filter.json"};
+    command.insert(command.end(), more.begin(), more.end());
+    const auto run = runHeatskin(command, {.time_limit_s = 600});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return nlohmann::json::parse(folder_.read("filter.json"));
+  };
+  const auto paper = figures({"--filter", "paper"}), bilinear = figures({"--filter", "bilinear"});
+  EXPECT_EQ(paper["filter"], "paper");
+  EXPECT_EQ(bilinear["filter"], "bilinear");
+  EXPECT_NE(paper["surface_psnr"], bilinear["surface_psnr"]);
+  const auto both = figures({"--filter", "both"});
+  EXPECT_EQ(both["by_filter"]["paper"]["surface_psnr"], paper["surface_psnr"]);
+  EXPECT_EQ(both["by_filter"]["bilinear"]["surface_psnr"], bilinear["surface_psnr"]);
+  EXPECT_EQ(runHeatskin({"eval", product_, "--reference", asset_, "--filter", "cubic"}).exit_code, 2);
 }
 
 TEST_F(EvalTest, RefusesWhatIsNotAProductOrNotItsAsset) {

@@ -260,6 +260,37 @@ TEST_F(FitCli, RefusesWhatCannotBe) {
                 "bad.toml:2: there is no option 'rates.colour'");
 }
 
+TEST_F(FitCli, SaysWhenThereIsNothingToFit) {
+  folder_.write("two.mtl", "newmtl a\nKd 0.9 0.1 0.1\nnewmtl b\nKd 0 0 1\n");
+  folder_.write("two.obj",
+                "mtllib two.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nusemtl a\nf 1 2 3\nusemtl b\nf 2 4 3\n");
+  expectRefusal({"fit", folder_ / "two.obj", "-o", folder_ / "x.glb"}, 3, "two.obj: there is nothing to fit");
+}
+
+TEST_F(FitCli, TheFilterIsPartOfTheConfigurationAndOfTheProduct) {
+  const auto run = [&](const std::string& output, const std::string& filter) {
+    const auto outcome =
+        runHeatskin({"fit", asset(), "-o", folder_ / output, "--config", folder_ / "small.toml", "--steps",
+                     "20", "--json", folder_ / (output + ".json"), "--filter", filter});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return json::parse(folder_.read(output + ".json"));
+  };
+  const json paper = run("paper.glb", "paper"), automatic = run("auto.glb", "auto");
+  EXPECT_EQ(paper["filter"], "paper");
+  EXPECT_EQ(automatic["filter"], "bilinear");
+  EXPECT_NE(folder_.read("paper.toml").find("filter = \"paper\""), std::string::npos);
+  EXPECT_NE(folder_.read("auto.toml").find("filter = \"auto\""), std::string::npos);
+  EXPECT_NE(folder_.read("paper.glb"), folder_.read("auto.glb"));
+  // eval reads textures as the fit did, and says so.
+  const auto outcome =
+      runHeatskin({"eval", folder_ / "paper.glb", "--reference", asset(), "--json", folder_ / "eval.json"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json evaluated = json::parse(folder_.read("eval.json"));
+  EXPECT_EQ(evaluated["filter"], "paper");
+  EXPECT_EQ(evaluated["surface_psnr"], paper["surface_psnr"]);
+  expectRefusal({"fit", asset(), "-o", folder_ / "x.glb", "--filter", "cubic"}, 2, "--filter");
+}
+
 TEST_F(FitCli, DoesNotFitAProduct) {
   ASSERT_EQ(runHeatskin(command("out.glb", {"--steps", "10"})).exit_code, 0);
   auto again = command("again.glb", {"-q"});

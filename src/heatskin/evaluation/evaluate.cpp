@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <span>
 
 #include "heatskin/base/stopwatch.h"
@@ -25,32 +26,55 @@ std::span<const float> flat(const std::vector<Vec3f>& colors) {
   return {colors.empty() ? nullptr : colors[0].data(), 3 * colors.size()};
 }
 
+/// Sums over surface samples, weighted by visibility.
+struct SurfaceSums {
+  double seen = 0, squared = 0, below_half = 0, below_one = 0, coverage = 0;
+  float largest = 0;
+
+  void add(const Vec3f& truth, const Vec3f& color, float weight, float visible) {
+    const auto v = static_cast<double>(visible);
+    seen += v;
+    squared += v * (truth - color).cast<double>().squaredNorm();
+    below_half += weight < kHalf ? v : 0;
+    below_one += weight < 1 ? v : 0;
+    coverage += v * static_cast<double>(weight);
+    largest = std::max(largest, (truth - color).cwiseAbs().maxCoeff());
+  }
+  double psnr() const { return psnrFromMse(squared / (3 * seen)); }
+};
+
 Result<void> measureSurface(const KernelTexture& texture, const Reference& reference,
                             const EvaluationOptions& options, Evaluation& result) {
   const auto points = sampleSurface(texture.surface(), options.surface_samples, options.seed, kSurfaceStream);
   std::vector<Vec3f> truth(points.size()), colors(points.size());
-  std::vector<float> weights(points.size());
-  reference.colors(points, truth, options.filter);
+  std::vector<float> weights(points.size()), visible(points.size());
+  std::vector<int> materials(points.size());
+  reference.look(points, truth, visible, materials, options.filter);
   texture.colors(points, colors, weights);
   const auto decibels = psnr(flat(truth), flat(colors));
   if (!decibels) return decibels.error();
-  result.surface_psnr = *decibels;
   result.surface_samples = points.size();
 
-  std::size_t below_half = 0, below_one = 0;
-  double sum = 0;
-  float largest = 0;
+  std::map<int, SurfaceSums> by_material;
+  SurfaceSums all;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    below_half += weights[i] < kHalf ? 1 : 0;
-    below_one += weights[i] < 1 ? 1 : 0;
-    sum += static_cast<double>(weights[i]);
-    largest = std::max(largest, (truth[i] - colors[i]).cwiseAbs().maxCoeff());
+    if (!(visible[i] > 0)) continue;
+    all.add(truth[i], colors[i], weights[i], visible[i]);
+    by_material[materials[i]].add(truth[i], colors[i], weights[i], visible[i]);
   }
+  if (!(all.seen > 0)) return inputError("nothing of the reference is visible: there is nothing to compare");
+  // Without alpha the same number as ever, to the bit.
+  result.surface_psnr = reference.appearance().hasAlpha() ? all.psnr() : *decibels;
+  result.coverage_below_half = all.below_half / all.seen;
+  result.coverage_below_one = all.below_one / all.seen;
+  result.coverage_mean = all.coverage / all.seen;
+  result.surface_max_error = static_cast<double>(all.largest);
+  result.visible_share = all.seen / static_cast<double>(points.size());
+  for (const auto& [material, sums] : by_material) {
+    result.materials.push_back({material, sums.seen / all.seen, sums.psnr(), sums.below_half / sums.seen});
+  }
+
   const auto count = static_cast<double>(points.size());
-  result.coverage_below_half = static_cast<double>(below_half) / count;
-  result.coverage_below_one = static_cast<double>(below_one) / count;
-  result.coverage_mean = sum / count;
-  result.surface_max_error = static_cast<double>(largest);
 
   std::vector<double> rates;
   for (int run = 0; run < options.query_runs; ++run) {
@@ -158,11 +182,18 @@ Result<Evaluation> evaluate(const KernelTexture& texture, const Reference& refer
                             const EvaluationOptions& options, Progress& progress) {
   Evaluation result;
   result.filter = options.filter;
+  result.filter_used = reference.appearance().filterUsed(options.filter);
   progress.begin("measuring on the surface", 0);
   if (auto measured = measureSurface(texture, reference, options, result); !measured) return measured.error();
   if (options.seam_samples > 0) {
+    VisibilitySource visible;
+    if (reference.appearance().hasAlpha()) {
+      visible = [&](std::span<const SurfacePoint> points, std::span<float> out) {
+        reference.visibilities(points, out, options.filter);
+      };
+    }
     const auto jumpOf = [&](const ColorSource& colors) -> std::optional<SeamJump> {
-      const SeamJump jump = seamJump(texture.surface(), colors, options.seam_samples, options.seed);
+      const SeamJump jump = seamJump(texture.surface(), colors, options.seam_samples, options.seed, visible);
       if (jump.points == 0) return std::nullopt;
       return jump;
     };

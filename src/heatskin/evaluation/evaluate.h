@@ -23,7 +23,7 @@ struct EvaluationOptions {
   std::size_t seam_samples = 100'000;  ///< points on edges; 0: no seam jump
   int atlas_size = 1024;               ///< side in texels; 0: no atlas
   int view_size = 512;                 ///< side in pixels; 0: no views
-  Filter filter = Filter::kPaper;      ///< of the ground truth, everywhere
+  Filter filter = Filter::kAuto;       ///< of the ground truth, everywhere; the paper's tables use kPaper
   bool flip = false;                   ///< also FLIP, on views and atlas
   const LpipsModel* lpips = nullptr;   ///< also LPIPS
   int query_runs = 5;                  ///< timed runs over the surface samples; 0: no query rate
@@ -38,15 +38,26 @@ struct PictureQuality {
   std::size_t pixels = 0;  ///< that count
 };
 
+/// What one material of the reference contributes to the figures on the surface.
+struct MaterialQuality {
+  int material = -1;     ///< index into Asset::materials of the reference; -1: the default material
+  double share = 0;      ///< of the visible area
+  double psnr = 0;       ///< dB; infinite if identical
+  double uncovered = 0;  ///< part of its visible area with a weight sum below 0.5
+};
+
 struct Evaluation {
-  // On the surface samples.
+  // On the surface samples, weighted by the reference's visibility: what nobody sees does not count.
   double surface_psnr = 0;         ///< dB over all samples and channels; infinite if identical
   double surface_max_error = 0;    ///< largest channel difference, 0..1
   double coverage_below_half = 0;  ///< share of samples with a weight sum below 0.5
   double coverage_below_one = 0;   ///< share with a weight sum below 1: these lean towards the mean colour
   double coverage_mean = 0;        ///< mean weight sum
   std::size_t surface_samples = 0;
-  Filter filter = Filter::kPaper;
+  double visible_share = 1;                ///< of the area: mean visibility of the samples
+  std::vector<MaterialQuality> materials;  ///< those with visible samples, by number
+  Filter filter = Filter::kAuto;
+  std::string filter_used;     ///< Appearance::filterUsed()
   double query_mpoints_s = 0;  ///< median over the runs, millions of points per second, all threads
 
   // The 8 standard views without light. The values for all views are arithmetic means of the views' values

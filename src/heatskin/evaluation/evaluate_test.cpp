@@ -84,6 +84,75 @@ TEST(Evaluate, AConstantErrorHasItsKnownDecibels) {
   EXPECT_NEAR(result->surface_max_error, 0.1, 1e-6);
 }
 
+TEST(Evaluate, WhatNobodySeesDoesNotCount) {
+  // One half of the cube has the texture's colour and is seen by a quarter, the other is wrong and cut away.
+  Asset asset = testing::flatAsset(testing::cube(2), {1, 1, 1, 0.25f});
+  asset.materials[0].alpha_mode = AlphaMode::kBlend;
+  asset.materials.push_back(asset.materials[0]);
+  asset.materials[1].base_color_factor = {0, 0, 0, 0.25f};
+  asset.materials[1].alpha_mode = AlphaMode::kMask;
+  Primitive& seen = asset.meshes[0].primitives[0];
+  Primitive cut = seen;
+  cut.material = 1;
+  const auto half = static_cast<std::ptrdiff_t>(seen.triangles.size() / 2);
+  seen.triangles.erase(seen.triangles.begin() + half, seen.triangles.end());
+  cut.triangles.erase(cut.triangles.begin(), cut.triangles.begin() + half);
+  asset.meshes[0].primitives.push_back(cut);
+  const KernelTexture texture = constantTexture(asset, {0.9f, 1, 1});
+  EvaluationOptions options = quick();
+  options.view_size = 0;
+  const auto result = evaluate(texture, Appearance(asset, texture.surface()), options);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_NEAR(result->surface_psnr, 10 * std::log10(3 / 0.01), 1e-5);
+  EXPECT_NEAR(result->surface_max_error, 0.1, 1e-6);
+  EXPECT_NEAR(result->visible_share, 0.125, 0.01);
+  ASSERT_EQ(result->materials.size(), 1u);
+  EXPECT_EQ(result->materials[0].material, 0);
+  EXPECT_NEAR(result->materials[0].share, 1, 1e-12);
+
+  asset.materials[0].base_color_factor.w() = 0;
+  const auto nothing = evaluate(texture, Appearance(asset, texture.surface()), options);
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().kind, ErrorKind::kInput);
+}
+
+TEST(Evaluate, MaterialsHaveFiguresOfTheirOwn) {
+  // A quarter of the faces is off by 0.1 in one channel, half by 0.2, a quarter is right.
+  Asset asset = testing::flatAsset(testing::cube(2), {1, 1, 1, 1});
+  const Primitive whole = asset.meshes[0].primitives[0];
+  asset.meshes[0].primitives.clear();
+  const auto quarter = static_cast<std::ptrdiff_t>(whole.triangles.size() / 4);
+  const float values[] = {0.9f, 0.8f, 1.0f};
+  const std::ptrdiff_t ends[] = {0, quarter, 3 * quarter, 4 * quarter};
+  asset.materials.resize(3);
+  for (std::size_t m = 0; m < 3; ++m) {
+    asset.materials[m].base_color_factor = {linearFromSrgb(values[m]), 1, 1, 1};
+    Primitive part = whole;
+    part.triangles.assign(whole.triangles.begin() + ends[m], whole.triangles.begin() + ends[m + 1]);
+    part.material = static_cast<int>(m);
+    asset.meshes[0].primitives.push_back(part);
+  }
+  const KernelTexture texture = constantTexture(asset, {1, 1, 1});
+  const auto result = evaluate(texture, Appearance(asset, texture.surface()), quick());
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->materials.size(), 3u);
+  const double shares[] = {0.25, 0.5, 0.25};
+  double squares = 0, sum = 0;
+  for (std::size_t m = 0; m < 3; ++m) {
+    const MaterialQuality& quality = result->materials[m];
+    EXPECT_EQ(quality.material, static_cast<int>(m));
+    EXPECT_NEAR(quality.share, shares[m], 0.02);
+    EXPECT_EQ(quality.uncovered, 1) << "no kernel reaches any point";
+    sum += quality.share;
+    squares += quality.share * std::pow(10, -quality.psnr / 10);
+  }
+  EXPECT_NEAR(result->materials[0].psnr, 10 * std::log10(3 / 0.01), 1e-3);
+  EXPECT_NEAR(result->materials[1].psnr, 10 * std::log10(3 / 0.04), 1e-3);
+  EXPECT_GT(result->materials[2].psnr, 100);
+  EXPECT_NEAR(sum, 1, 1e-12);
+  EXPECT_NEAR(-10 * std::log10(squares), result->surface_psnr, 1e-6) << "the parts make up the whole";
+}
+
 TEST(Evaluate, AgreesWithASlowTwin) {
   const KernelTexture texture = testing::makeTexture(testing::bumpySphere(2, 0.2, 1), 80);
   const Asset asset = testing::flatAsset(testing::bumpySphere(2, 0.2, 1), {0.3f, 0.3f, 0.3f, 1});

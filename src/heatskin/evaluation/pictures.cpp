@@ -177,7 +177,7 @@ ImageF stacked(const ImageF& picture, const ImageF& strip) {
 PictureSources pictureSources(const KernelTexture& texture, const Reference& reference, float error_full) {
   PictureSources sources;
   sources.surface = &texture.surface();
-  sources.reference = reference.colorSource(Filter::kBilinear);
+  sources.reference = reference.colorSource(Filter::kAuto);
   sources.fitted = textureColors(texture);
   sources.error = errorMap(sources.reference, sources.fitted, error_full);
   sources.coverage = coverageMap(texture);
@@ -228,6 +228,8 @@ std::optional<AtlasPair> atlasPair(const KernelTexture& texture, const Reference
   const std::vector<std::size_t> covered = atlas.coveredTexels();
   std::vector<SurfacePoint> points, mapped;
   std::vector<Vec3f> colors;
+  std::vector<float> visible;
+  std::size_t compared = 0;
   for (std::size_t begin = 0; begin < covered.size(); begin += kColorBatch) {
     const std::size_t count = std::min(kColorBatch, covered.size() - begin);
     points.resize(count);
@@ -239,18 +241,25 @@ std::optional<AtlasPair> atlasPair(const KernelTexture& texture, const Reference
       for (std::size_t i = 0; i < count; ++i)
         std::copy_n(colors[i].data(), 3, image.rgb.data() + 3 * covered[begin + i]);
     };
-    reference.appearance().colors(points, colors, filter);
+    visible.resize(count);
+    reference.appearance().colors(points, colors, visible, filter);
     fill(pair.reference);
+    for (std::size_t i = 0; i < count; ++i) {
+      const bool seen = visible[i] > 0;
+      compared += seen ? 1 : 0;
+      if (!seen) pair.reference.mask[covered[begin + i]] = pair.fitted.mask[covered[begin + i]] = 0;
+    }
     reference.toTexture(points, mapped);
     texture.colors(mapped, colors);
     fill(pair.fitted);
   }
+  if (compared == 0) return std::nullopt;
   return pair;
 }
 
 std::optional<ImageF> atlasComparison(const KernelTexture& texture, const Reference& reference,
                                       float error_full, int size) {
-  auto pair = atlasPair(texture, reference, size, Filter::kBilinear);
+  auto pair = atlasPair(texture, reference, size, Filter::kAuto);
   if (!pair) return std::nullopt;
   ImageF error = blank(size, size);
   for (std::size_t i = 0; i < error.pixelCount(); ++i) {

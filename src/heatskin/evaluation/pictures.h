@@ -75,7 +75,7 @@ struct AtlasPair {
   ImageF reference, fitted;
 };
 
-/// Nothing if no texel is covered.
+/// Texels that nobody sees are not in the masks. Nothing if no texel is covered and visible.
 std::optional<AtlasPair> atlasPair(const KernelTexture& texture, const Reference& reference, int size,
                                    Filter filter);
 

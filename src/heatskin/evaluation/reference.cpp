@@ -102,14 +102,35 @@ Result<Reference> Reference::match(const Surface& texture_surface, const Surface
   return reference;
 }
 
-void Reference::colors(std::span<const SurfacePoint> points, std::span<Vec3f> colors, Filter filter) const {
-  if (!mapped()) return appearance_->colors(points, colors, filter);
+std::span<const SurfacePoint> Reference::toReference(std::span<const SurfacePoint> points,
+                                                     std::vector<SurfacePoint>& storage) const {
+  if (!mapped()) return points;
   std::vector<ClosestPoint> nearest(points.size());
   nearestPoints(*texture_surface_, *reference_surface_, *to_reference_, points, nearest);
-  std::vector<SurfacePoint> there(points.size());
-  std::transform(nearest.begin(), nearest.end(), there.begin(),
+  storage.resize(points.size());
+  std::transform(nearest.begin(), nearest.end(), storage.begin(),
                  [](const ClosestPoint& n) { return n.point; });
-  appearance_->colors(there, colors, filter);
+  return storage;
+}
+
+void Reference::colors(std::span<const SurfacePoint> points, std::span<Vec3f> colors, Filter filter) const {
+  std::vector<SurfacePoint> storage;
+  appearance_->colors(toReference(points, storage), colors, filter);
+}
+
+void Reference::look(std::span<const SurfacePoint> points, std::span<Vec3f> colors,
+                     std::span<float> visibilities, std::span<int> materials, Filter filter) const {
+  std::vector<SurfacePoint> storage;
+  const std::span<const SurfacePoint> there = toReference(points, storage);
+  appearance_->colors(there, colors, visibilities, filter);
+  std::transform(there.begin(), there.end(), materials.begin(),
+                 [&](const SurfacePoint& p) { return appearance_->faceMaterial(p.face); });
+}
+
+void Reference::visibilities(std::span<const SurfacePoint> points, std::span<float> visibilities,
+                             Filter filter) const {
+  std::vector<SurfacePoint> storage;
+  appearance_->visibilities(toReference(points, storage), visibilities, filter);
 }
 
 void Reference::toTexture(std::span<const SurfacePoint> points, std::span<SurfacePoint> out) const {

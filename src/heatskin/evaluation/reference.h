@@ -47,6 +47,13 @@ class Reference {
   /// Ground-truth colours at points of the texture's surface; spans of one length.
   void colors(std::span<const SurfacePoint> points, std::span<Vec3f> colors, Filter filter) const;
 
+  /// The same with the reference's visibility and the number of its material; spans of one length.
+  void look(std::span<const SurfacePoint> points, std::span<Vec3f> colors, std::span<float> visibilities,
+            std::span<int> materials, Filter filter) const;
+
+  /// How much of the reference is seen at points of the texture's surface; spans of one length.
+  void visibilities(std::span<const SurfacePoint> points, std::span<float> visibilities, Filter filter) const;
+
   /// Points of the texture's surface for points of the reference's; spans of one length.
   void toTexture(std::span<const SurfacePoint> points, std::span<SurfacePoint> out) const;
 
@@ -55,6 +62,10 @@ class Reference {
 
  private:
   Reference() = default;
+
+  /// Points of the reference's surface for points of the texture's, in `storage` unless they are the same.
+  std::span<const SurfacePoint> toReference(std::span<const SurfacePoint> points,
+                                            std::vector<SurfacePoint>& storage) const;
 
   const Surface* texture_surface_ = nullptr;
   const Surface* reference_surface_ = nullptr;

@@ -50,28 +50,36 @@ std::vector<EdgePoint> sampleEdges(const Surface& surface, std::size_t count, st
   return points;
 }
 
-SeamJump seamJump(const Surface& surface, const ColorSource& colors, std::size_t count, std::uint64_t seed) {
+SeamJump seamJump(const Surface& surface, const ColorSource& colors, std::size_t count, std::uint64_t seed,
+                  const VisibilitySource& visibility) {
   const std::vector<EdgePoint> edges = sampleEdges(surface, count, seed);
   SeamJump result;
-  result.points = edges.size();
-  if (edges.empty()) return result;
   std::vector<double> jumps;
   jumps.reserve(edges.size());
   std::vector<SurfacePoint> points;
   std::vector<Vec3f> first, second;
+  std::vector<float> seen_first, seen_second;
   for (std::size_t begin = 0; begin < edges.size(); begin += kColorBatch) {
     const std::size_t size = std::min(kColorBatch, edges.size() - begin);
     const std::span batch = std::span(edges).subspan(begin, size);
     points.resize(size);
     first.resize(size);
     second.resize(size);
+    seen_first.assign(size, 1.0f);
+    seen_second.assign(size, 1.0f);
     std::transform(batch.begin(), batch.end(), points.begin(), [](const EdgePoint& e) { return e.first; });
     colors(points, first);
+    if (visibility) visibility(points, seen_first);
     std::transform(batch.begin(), batch.end(), points.begin(), [](const EdgePoint& e) { return e.second; });
     colors(points, second);
-    for (std::size_t i = 0; i < size; ++i)
+    if (visibility) visibility(points, seen_second);
+    for (std::size_t i = 0; i < size; ++i) {
+      if (!(std::min(seen_first[i], seen_second[i]) > 0)) continue;
       jumps.push_back(255 * static_cast<double>((first[i] - second[i]).cwiseAbs().maxCoeff()));
+    }
   }
+  result.points = jumps.size();
+  if (jumps.empty()) return result;
   result.median = percentile(jumps, 50);
   result.p99 = percentile(jumps, 99);
   result.maximum = *std::max_element(jumps.begin(), jumps.end());

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <vector>
 
 #include "heatskin/rendering/render.h"
@@ -31,6 +33,11 @@ struct SeamJump {
   std::size_t points = 0;
 };
 
-SeamJump seamJump(const Surface& surface, const ColorSource& colors, std::size_t count, std::uint64_t seed);
+/// How much of the surface is seen at points; spans of one length.
+using VisibilitySource = std::function<void(std::span<const SurfacePoint>, std::span<float>)>;
+
+/// Edge points that nobody sees from either face do not count.
+SeamJump seamJump(const Surface& surface, const ColorSource& colors, std::size_t count, std::uint64_t seed,
+                  const VisibilitySource& visibility = {});
 
 }  // namespace heatskin

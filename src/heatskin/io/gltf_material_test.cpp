@@ -84,6 +84,28 @@ TEST(GltfMaterial, DefaultsAndFields) {
   EXPECT_EQ(asset->textures[0].wrap_v, Wrap::kMirroredRepeat);
 }
 
+TEST(GltfMaterial, SamplersFilter) {
+  const auto filterOf = [](const Json& sampler) {
+    GltfBuilder builder = texturedSquare();
+    builder.add("samplers", sampler);
+    builder.json["textures"][0]["sampler"] = 0;
+    const Result<Asset> asset = load(builder);
+    EXPECT_TRUE(asset) << asset.error().message;
+    return asset->textures.at(0).filter;
+  };
+  EXPECT_EQ(load(texturedSquare())->textures.at(0).filter, TexelFilter::kLinear) << "no sampler";
+  EXPECT_EQ(filterOf(Json::object()), TexelFilter::kLinear);
+  EXPECT_EQ(filterOf({{"magFilter", 9728}}), TexelFilter::kNearest);
+  EXPECT_EQ(filterOf({{"magFilter", 9729}}), TexelFilter::kLinear);
+  EXPECT_EQ(filterOf({{"magFilter", 9728}, {"minFilter", 9987}}), TexelFilter::kNearest) << "mag decides";
+  EXPECT_EQ(filterOf({{"magFilter", 9729}, {"minFilter", 9728}}), TexelFilter::kLinear) << "mag decides";
+  for (const int nearest : {9728, 9984, 9986})
+    EXPECT_EQ(filterOf({{"minFilter", nearest}}), TexelFilter::kNearest) << nearest;
+  for (const int linear : {9729, 9985, 9987})
+    EXPECT_EQ(filterOf({{"minFilter", linear}}), TexelFilter::kLinear) << linear;
+  EXPECT_EQ(filterOf({{"magFilter", 77}}), TexelFilter::kLinear) << "unknown: a notice";
+}
+
 TEST(GltfMaterial, TextureTransformAndItsTexcoordOverride) {
   GltfBuilder builder = texturedSquare();
   builder.primitive()["attributes"]["TEXCOORD_1"] = 1;

@@ -13,11 +13,16 @@ constexpr std::size_t kBlock = 8192;
 
 }  // namespace
 
-SurfaceSampler::SurfaceSampler(const Surface& surface) {
-  cumulative_.reserve(surface.faceCount());
+SurfaceSampler::SurfaceSampler(const Surface& surface) : SurfaceSampler(surface.areas()) {}
+
+SurfaceSampler::SurfaceSampler(std::span<const double> face_weights) {
+  // Rounding may lead to the very end of the table, which must not be a face without weight.
+  while (face_weights.size() > 1 && !(face_weights.back() > 0))
+    face_weights = face_weights.first(face_weights.size() - 1);
+  cumulative_.reserve(face_weights.size());
   double sum = 0;
-  for (const double area : surface.areas())
-    cumulative_.push_back(sum += area);
+  for (const double weight : face_weights)
+    cumulative_.push_back(sum += weight);
   // As many guide entries as faces: the search below then looks at about one face on average.
   const std::size_t buckets = cumulative_.size();
   guide_.resize(buckets + 1);

@@ -11,10 +11,13 @@
 
 namespace heatskin {
 
-/// Draws faces with probability proportional to area. Build once, draw anywhere.
+/// Draws faces with probability proportional to area or another weight. Build once, draw anywhere.
 class SurfaceSampler {
  public:
   explicit SurfaceSampler(const Surface& surface);
+
+  /// Faces with these weights: not negative, their sum positive. A face without weight is never drawn.
+  explicit SurfaceSampler(std::span<const double> face_weights);  // [F]
 
   /// The point for three uniforms in [0, 1): `u` chooses the face, (v, w) the place inside.
   SurfacePoint point(double u, double v, double w) const;
@@ -24,7 +27,7 @@ class SurfaceSampler {
               std::span<SurfacePoint> out) const;
 
  private:
-  std::vector<double> cumulative_;    // [F] area of faces 0..f
+  std::vector<double> cumulative_;    // [F] weight of faces 0..f; ends with the last face that has any
   std::vector<std::uint32_t> guide_;  // [G + 1] first face whose cumulative area reaches g / G of the total
 };
 

@@ -1,5 +1,6 @@
 #include "heatskin/texture/fallback_colors.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "heatskin/appearance/appearance.h"
 #include "heatskin/io/color_space.h"
 
 namespace heatskin {
@@ -33,12 +35,16 @@ struct Mean {
   Vec3 value() const { return sum / weight; }
 };
 
-/// Mean colours around corners, one for each face and corner.
-std::vector<Vec3> cornerColors(const KernelTexture& texture) {
+/// In place of the visibility of a point that nobody sees: it counts where there is nothing else.
+constexpr float kInvisible = 1e-6f;
+
+/// Mean colours around corners, one for each face and corner, by visibility.
+std::vector<Mean> cornerColors(const KernelTexture& texture, const Appearance& appearance) {
   const std::size_t faces = texture.surface().faceCount();
-  std::vector<Vec3> out(3 * faces);
+  std::vector<Mean> out(3 * faces);
   std::vector<SurfacePoint> points;
   std::vector<Vec3f> colors;
+  std::vector<float> visible;
   for (std::size_t first = 0; first < faces; first += kFaceBlock) {
     const std::size_t last = std::min(first + kFaceBlock, faces);
     points.clear();
@@ -52,15 +58,18 @@ std::vector<Vec3> cornerColors(const KernelTexture& texture) {
       }
     }
     colors.resize(points.size());
+    visible.resize(points.size());
     texture.colors(points, colors);
+    appearance.visibilities(points, visible);
     for (std::size_t corner = 0; corner < 3 * (last - first); ++corner) {
-      Vec3 sum = Vec3::Zero();
       for (std::size_t k = 0; k < kAround.size(); ++k) {
         const Vec3f& srgb = colors[corner * kAround.size() + k];
+        Vec3 linear;
         for (int channel = 0; channel < 3; ++channel)
-          sum[channel] += static_cast<double>(linearFromSrgb(srgb[channel]));
+          linear[channel] = static_cast<double>(linearFromSrgb(srgb[channel]));
+        const float seen = std::max(visible[corner * kAround.size() + k], kInvisible);
+        out[3 * first + corner].add(linear, static_cast<double>(seen) / static_cast<double>(kAround.size()));
       }
-      out[3 * first + corner] = sum / static_cast<double>(kAround.size());
     }
   }
   return out;
@@ -70,7 +79,7 @@ std::vector<Vec3> cornerColors(const KernelTexture& texture) {
 
 void setFallbackColors(const KernelTexture& texture, Asset& asset) {
   const Surface& surface = texture.surface();
-  const std::vector<Vec3> corners = cornerColors(texture);
+  const std::vector<Mean> corners = cornerColors(texture, Appearance(asset, surface));
 
   // Vertices of the surface, separately for each primitive of each instance.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> parts;
@@ -86,7 +95,8 @@ void setFallbackColors(const KernelTexture& texture, Asset& asset) {
   std::unordered_map<std::uint64_t, Mean> around;
   for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
     for (std::size_t c = 0; c < 3; ++c)
-      around[key(f, c)].add(corners[3 * std::size_t{f} + c], surface.areas()[f]);
+      around[key(f, c)].add(corners[3 * std::size_t{f} + c].value(),
+                            corners[3 * std::size_t{f} + c].weight * surface.areas()[f]);
   }
 
   // From there to the vertices of the file.
@@ -128,7 +138,7 @@ void setFallbackColors(const KernelTexture& texture, Asset& asset) {
     }
     for (std::size_t p = 0; p < means[m].size(); ++p) {
       Primitive& primitive = asset.meshes[m].primitives[p];
-      primitive.colors.resize(primitive.positions.size(), Vec4f::Ones());
+      if (primitive.colors.empty()) continue;
       for (std::size_t v = 0; v < primitive.positions.size(); ++v) {
         Vec3 color = plain;
         if (means[m][p][v].weight > 0) {

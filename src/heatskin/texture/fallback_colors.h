@@ -7,8 +7,9 @@
 
 namespace heatskin {
 
-/// Gives every primitive of `asset`, from which the texture's surface was built, vertex colours (linear, as
-/// glTF has them): the mean of the texture around the vertex. Vertices of one primitive at the same place get
+/// Fills the vertex colours (linear, as glTF has them) of the primitives of `asset`, from which the texture's
+/// surface was built, with the mean of the visible texture around the vertex; primitives without vertex
+/// colours are left to their material. Vertices of one primitive at the same place get
 /// one colour, so UV seams stay invisible, while borders between materials stay crisp; a mesh with several
 /// instances gets their mean. Alpha of existing vertex colours is kept.
 void setFallbackColors(const KernelTexture& texture, Asset& asset);

@@ -7,7 +7,8 @@
 namespace heatskin {
 
 Result<KernelTexture> KernelTexture::create(std::shared_ptr<const Surface> surface, KernelSet kernels,
-                                            const EvaluatorOptions& options, const Preparation& preparation) {
+                                            const EvaluatorOptions& options, const Preparation& preparation,
+                                            ConstantFaces constants) {
   auto evaluator = makeEvaluator(*surface, options, preparation);
   if (!evaluator) return evaluator.error();
   KernelTexture texture;
@@ -15,6 +16,7 @@ Result<KernelTexture> KernelTexture::create(std::shared_ptr<const Surface> surfa
   texture.kernels_ = std::move(kernels);
   texture.options_ = options;
   texture.evaluator_ = std::move(*evaluator);
+  texture.constants_ = std::move(constants);
   texture.evaluator_->rebuild(texture.kernels_);
   texture.filter_.build(texture.kernels_);
   return texture;
@@ -23,6 +25,13 @@ Result<KernelTexture> KernelTexture::create(std::shared_ptr<const Surface> surfa
 void KernelTexture::colors(std::span<const SurfacePoint> points, std::span<Vec3f> colors,
                            std::span<float> weights) const {
   evaluateColors(*evaluator_, filter_, points, colors, weights);
+  if (constants_.empty()) return;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Vec3f* constant = constants_.find(points[i].face);
+    if (constant == nullptr) continue;
+    colors[i] = *constant;
+    if (!weights.empty()) weights[i] = 1;
+  }
 }
 
 }  // namespace heatskin

@@ -10,20 +10,24 @@
 #include "heatskin/kernels/composite_block.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/surface/surface.h"
+#include "heatskin/texture/constant_faces.h"
 
 namespace heatskin {
 
 /// See the head of the file. Immutable; queries may run concurrently.
 class KernelTexture {
  public:
-  /// Fails as makeEvaluator() does; never with the method "local".
+  /// Fails as makeEvaluator() does; never with the method "local". Faces of `constants` have their colour and
+  /// a coverage of 1, whatever the kernels are.
   static Result<KernelTexture> create(std::shared_ptr<const Surface> surface, KernelSet kernels,
-                                      const EvaluatorOptions& options, const Preparation& preparation = {});
+                                      const EvaluatorOptions& options, const Preparation& preparation = {},
+                                      ConstantFaces constants = {});
 
   const Surface& surface() const { return *surface_; }
   const KernelSet& kernels() const { return kernels_; }
   const EvaluatorOptions& options() const { return options_; }
   const Evaluator& evaluator() const { return *evaluator_; }
+  const ConstantFaces& constants() const { return constants_; }
 
   /// Colours (sRGB in [0, 1]) and weight sums ("coverage"; below 1 the colour falls back to the mean).
   /// `colors` is [points]; `weights` is [points] or empty.
@@ -38,6 +42,7 @@ class KernelTexture {
   EvaluatorOptions options_;
   std::unique_ptr<Evaluator> evaluator_;
   FilterTable filter_;
+  ConstantFaces constants_;
 };
 
 }  // namespace heatskin

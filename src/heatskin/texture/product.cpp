@@ -7,6 +7,7 @@
 #include <new>
 #include <numbers>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -19,6 +20,7 @@
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/io/load.h"
 #include "heatskin/surface/closest_point.h"
+#include "heatskin/texture/constant_faces.h"
 #include "heatskin/texture/fallback_colors.h"
 #include "heatskin/texture/kernel_texture.h"
 #include "heatskin/texture/product_extension.h"
@@ -43,8 +45,44 @@ bool hasTransparency(const Image& image) {
   return false;
 }
 
-/// The asset without its colours: kernels take their place. Cut-outs stay: a texture that makes its material
-/// transparent is kept in white.
+/// Whether kernels are needed at all: some primitive has more than one colour.
+bool hasVaryingColor(const Asset& asset) {
+  for (const Mesh& mesh : asset.meshes) {
+    for (const Primitive& primitive : mesh.primitives) {
+      if (!primitive.triangles.empty() && !hasOneColor(asset, primitive)) return true;
+    }
+  }
+  return false;
+}
+
+/// Primitives of one colour get materials of their own, which keep it; all others get vertex colours, to be
+/// filled in. A primitive without vertex colours is one whose material decides: that can be told in a file.
+void separateConstants(const Asset& asset, Asset& out) {
+  const bool keep_constants = hasVaryingColor(asset);
+  std::map<int, int> constant_of;
+  for (std::size_t m = 0; m < asset.meshes.size(); ++m) {
+    for (std::size_t p = 0; p < asset.meshes[m].primitives.size(); ++p) {
+      Primitive& primitive = out.meshes[m].primitives[p];
+      if (!keep_constants || !hasOneColor(asset, asset.meshes[m].primitives[p])) {
+        primitive.colors.resize(primitive.positions.size(), Vec4f::Ones());
+        continue;
+      }
+      const auto [entry, is_new] =
+          constant_of.try_emplace(primitive.material, static_cast<int>(out.materials.size()));
+      if (is_new) {
+        Material material = primitive.material < 0
+                                ? Material()
+                                : asset.materials[static_cast<std::size_t>(primitive.material)];
+        material.base_color = {};
+        out.materials.push_back(std::move(material));
+      }
+      primitive.material = entry->second;
+    }
+  }
+}
+
+/// The asset without its colours: kernels take their place, except where materials keep theirs. Cut-outs
+/// stay: a texture that makes its material transparent is kept in white.
 Asset withoutColors(const Asset& asset) {
   Asset out;
   out.path = asset.path;
@@ -76,7 +114,20 @@ Asset withoutColors(const Asset& asset) {
     }
     out.materials.push_back(std::move(material));
   }
+  separateConstants(asset, out);
   return out;
+}
+
+/// Materials of primitives without vertex colours: see separateConstants().
+std::vector<std::size_t> constantMaterials(const Asset& stored) {
+  std::set<std::size_t> found;
+  for (const Mesh& mesh : stored.meshes) {
+    for (const Primitive& primitive : mesh.primitives) {
+      if (primitive.colors.empty() && primitive.material >= 0)
+        found.insert(static_cast<std::size_t>(primitive.material));
+    }
+  }
+  return {found.begin(), found.end()};
 }
 
 bool isFinite(const KernelSet& kernels, std::size_t i) {
@@ -279,6 +330,7 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
   const auto stored_surface = std::make_shared<const Surface>(std::move(*built));
 
   if (countTriangles(*stored) != extension.triangles) return failure("triangles were lost in writing");
+  extension.constant_materials = constantMaterials(*stored);
   std::vector<std::uint8_t> bytes(kernels.size() * kKernelBytes);
   // HKTex's aligned bases at 0 and 180 degrees differ.
   KernelWriter writer(asset, surface, *stored, *stored_surface, options.method != "spectral");
@@ -290,13 +342,19 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
   // The fallback shows the kernels as stored, so that reading and writing again gives the same file.
   auto rounded = unpackKernels(extension, bytes, *stored, *stored_surface);
   if (!rounded) return failure(rounded.error().message);
-  const auto texture = KernelTexture::create(stored_surface, std::move(*rounded), options, preparation);
+  const auto texture =
+      KernelTexture::create(stored_surface, std::move(*rounded), options, preparation,
+                            constantFaces(*stored, *stored_surface, extension.constant_materials));
   if (!texture) return texture.error();
   setFallbackColors(*texture, *stored);
 
   GlbBuilder builder;
   if (!info.generator.empty()) builder.root()["asset"]["generator"] = info.generator;
   if (auto added = addAsset(builder, *stored, {}); !added) return added.error();
+  // Materials are numbered by their first use, so those of a file that was read keep their numbers.
+  const std::size_t written = builder.root().contains("materials") ? builder.root()["materials"].size() : 0;
+  if (!extension.constant_materials.empty() && written != stored->materials.size())
+    return failure("materials were lost in writing");
   extension.buffer_view = static_cast<std::size_t>(builder.addBufferView(bytes));
   builder.useExtension(kExtensionName);
   builder.root()["extensions"][kExtensionName] = GltfJson::parse(writeExtension(extension));
@@ -332,7 +390,14 @@ Result<Product> decode(Asset asset) {
         "its kernels reach about {:.2g} faces in all, at most {:.2g} can be held", pairs, kMaxPairs)));
   }
 
+  if (!extension->constant_materials.empty() &&
+      extension->constant_materials.back() >= asset.materials.size()) {
+    return refuse(inputError(fmt::format("constantMaterials: material {} does not exist, the file has {}",
+                                         extension->constant_materials.back(), asset.materials.size())));
+  }
+
   Product product;
+  product.constants = constantFaces(asset, *surface, extension->constant_materials);
   product.kernels = std::move(*kernels);
   product.options = extension->options;
   product.info = extension->info;
@@ -347,6 +412,13 @@ Result<Product> decode(Asset asset) {
 }
 
 }  // namespace
+
+Filter fitFilter(const ProductInfo& info) {
+  for (std::size_t i = 0; i < std::size(kFilterNames); ++i) {
+    if (info.filter == kFilterNames[i]) return static_cast<Filter>(i);
+  }
+  return info.preset == "paper" ? Filter::kPaper : Filter::kAuto;
+}
 
 Result<bool> useStoredGeometry(Asset& asset) {
   try {

@@ -15,6 +15,7 @@
 #include "heatskin/io/asset.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/surface/surface.h"
+#include "heatskin/texture/constant_faces.h"
 
 namespace heatskin {
 
@@ -24,14 +25,20 @@ struct ProductInfo {
   std::string preset;
   std::uint64_t seed = 0;
   int steps = 0;
+  std::string filter = {};  ///< how the fit read textures, one of kFilterNames; empty: not known
 };
+
+/// How the textures of the asset a product was made from are read when both are compared: as the fit did, or,
+/// where a file does not say, with the paper's formula for the preset `paper` and as samplers say otherwise.
+Filter fitFilter(const ProductInfo& info);
 
 /// Moves an asset to the positions (float32) and transforms that a product made from it will hold; says
 /// whether anything changed. The operators of ThermalRF and, to the last bit, the eigenbases of HKTex follow
 /// the geometry: kernels of these methods should be fitted on the surface that their readers will build.
 Result<bool> useStoredGeometry(Asset& asset);
 
-/// The GLB of `kernels` fitted to `asset`, whose surface is `surface`. Quantises.
+/// The GLB of `kernels` fitted to `asset`, whose surface is `surface`. Quantises. Primitives of one colour
+/// (hasOneColor()) keep it in their material and are left to it, unless all primitives are so.
 Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
                                                 const KernelSet& kernels, const EvaluatorOptions& options,
                                                 const ProductInfo& info, const Preparation& preparation = {});
@@ -43,6 +50,7 @@ struct Product {
   KernelSet kernels;
   EvaluatorOptions options;
   ProductInfo info;
+  ConstantFaces constants;      ///< faces that have their material's colour
   std::size_t model_bytes = 0;  ///< bytes of the extension's buffers: what the kernels cost
   std::vector<Notice> notices;  ///< of the reader, then of the surface
 };

@@ -29,6 +29,9 @@ constexpr std::size_t kWrittenInfoBytes = kMaxInfoBytes / 3;
 /// Kernels are 20 bytes, so this is a gigabyte of them.
 constexpr std::size_t kMaxKernels = std::size_t{50} << 20;
 
+/// No scene has as many.
+constexpr std::size_t kMaxMaterials = std::size_t{1} << 24;
+
 constexpr std::string_view kRuleNames[] = {"perQuery", "perFace", "byReach"};
 constexpr std::string_view kSightNames[] = {"lastEdge", "carried"};
 
@@ -124,6 +127,27 @@ class Reader {
       return nullptr;
     }
     return &*it;
+  }
+
+  bool has(const char* name) const { return object_ != nullptr && object_->contains(name); }
+
+  /// Indices below `limit`, each larger than the one before.
+  std::vector<std::size_t> increasing(const char* name, std::size_t limit) {
+    std::vector<std::size_t> values;
+    const Json* json = property(name);
+    if (json == nullptr) return values;
+    const auto wrong = [&] {
+      refuse(fmt::format("{} must be an array of increasing indices", name));
+      return std::vector<std::size_t>();
+    };
+    if (!json->is_array() || json->empty()) return wrong();
+    for (const Json& entry : *json) {
+      if (!entry.is_number_unsigned() || entry.get<std::uint64_t>() >= limit) return wrong();
+      const auto value = static_cast<std::size_t>(entry.get<std::uint64_t>());
+      if (!values.empty() && value <= values.back()) return wrong();
+      values.push_back(value);
+    }
+    return values;
   }
 
   Reader object(const char* name) {
@@ -273,11 +297,13 @@ std::string writeExtension(const ProductExtension& extension) {
   Json& evaluator = json["evaluator"];
   evaluator["method"] = extension.options.method;
   visitOptions(extension.options, Writer{evaluator});
+  if (!extension.constant_materials.empty()) json["constantMaterials"] = extension.constant_materials;
   const ProductInfo& info = extension.info;
   json["info"] = {{"generator", info.generator.substr(0, kWrittenInfoBytes)},
                   {"preset", info.preset.substr(0, kWrittenInfoBytes)},
                   {"seed", info.seed},
                   {"steps", std::max(info.steps, 0)}};
+  if (!info.filter.empty()) json["info"]["filter"] = info.filter.substr(0, kWrittenInfoBytes);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -322,6 +348,13 @@ Result<ProductExtension> readExtension(const std::string& text) {
   std::size_t seed = 0, steps = 0;
   info.size("seed", seed, 0, std::numeric_limits<std::size_t>::max());
   info.size("steps", steps, 0, static_cast<std::size_t>(std::numeric_limits<int>::max()));
+  if (info.has("filter")) {
+    std::size_t filter = 0;
+    info.choice("filter", filter, kFilterNames);
+    extension.info.filter = kFilterNames[filter];
+  }
+  if (root.has("constantMaterials"))
+    extension.constant_materials = root.increasing("constantMaterials", kMaxMaterials);
   extension.info.seed = seed;
   extension.info.steps = static_cast<int>(steps);
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "heatskin/base/result.h"
 #include "heatskin/base/vec.h"
@@ -18,7 +19,7 @@ inline constexpr const char* kExtensionName = "HSK_kernel_texture";
 
 /// Readers refuse another major version. A larger minor version only adds properties that may be ignored.
 inline constexpr int kFormatMajor = 1;
-inline constexpr int kFormatMinor = 0;
+inline constexpr int kFormatMinor = 1;
 
 /// What the extension's object says.
 struct ProductExtension {
@@ -28,6 +29,7 @@ struct ProductExtension {
   std::size_t kernels = 0;      ///< at least 1
   std::size_t buffer_view = 0;  ///< index in the file
   std::size_t triangles = 0;  ///< of the scene, as a check that the geometry is still the one it was made for
+  std::vector<std::size_t> constant_materials;  ///< increasing; their faces have the factor's colour
   ProductInfo info;
 };
 

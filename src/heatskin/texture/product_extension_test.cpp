@@ -66,6 +66,27 @@ TEST(ProductExtension, OptionsOfTheMethodComeBackAndNoOthers) {
   }
 }
 
+TEST(ProductExtension, WhatIsOptionalComesBackAndIsChecked) {
+  ProductExtension e = unusual();
+  e.constant_materials = {0, 2, 7};
+  e.info.filter = "bilinear";
+  const auto read = readExtension(writeExtension(e));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->constant_materials, e.constant_materials);
+  EXPECT_EQ(read->info.filter, "bilinear");
+  EXPECT_EQ(writeExtension(*read), writeExtension(e));
+  const Json good = Json::parse(writeExtension(e));
+  for (const Json& bad : {Json(3), Json::array(), Json::array({1, 1}), Json::array({2, 1}), Json::array({-1}),
+                          Json::array({1.5}), Json::array({"1"}), Json::array({std::uint64_t{1} << 40})}) {
+    Json json = good;
+    json["constantMaterials"] = bad;
+    EXPECT_FALSE(readExtension(json.dump())) << bad;
+  }
+  Json json = good;
+  json["info"]["filter"] = "trilinear";
+  EXPECT_FALSE(readExtension(json.dump()));
+}
+
 TEST(ProductExtension, EverythingComesBack) {
   const ProductExtension e = unusual();
   const auto read = readExtension(writeExtension(e));

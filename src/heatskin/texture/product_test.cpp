@@ -80,8 +80,10 @@ double agreement(const Fitted& f, const Product& product) {
     EXPECT_LT((a - b).norm(), 1e-6 / f.surface->surfaceFromAsset().scale);
   }
   std::vector<Vec3f> expected(points.size()), colors(points.size());
-  KernelTexture::create(f.surface, f.kernels, f.options)->colors(points, expected);
-  KernelTexture::create(product.surface, product.kernels, product.options)->colors(there, colors);
+  KernelTexture::create(f.surface, f.kernels, f.options, {}, constantFaces(Appearance(f.asset, *f.surface)))
+      ->colors(points, expected);
+  KernelTexture::create(product.surface, product.kernels, product.options, {}, product.constants)
+      ->colors(there, colors);
   double error = 0;
   for (std::size_t i = 0; i < points.size(); ++i)
     error += static_cast<double>((colors[i] - expected[i]).squaredNorm()) / 3;
@@ -266,7 +268,7 @@ TEST(Product, MaterialsLoseTheirColourAndKeepTheRest) {
   EXPECT_EQ(materials[0].name, "textured");
   EXPECT_TRUE(materials[0].double_sided);
   EXPECT_EQ(materials[0].base_color.texture, -1) << "kernels take the texture's place";
-  EXPECT_EQ(materials[1].base_color_factor, Vec4f(1, 1, 1, 0.5f)) << "colour is neutral, alpha stays";
+  EXPECT_EQ(materials[1].base_color_factor, Vec4f(0.8f, 0.1f, 0.1f, 0.5f)) << "one colour needs no kernels";
   EXPECT_EQ(materials[1].alpha_mode, AlphaMode::kBlend);
   EXPECT_EQ(materials[2].alpha_mode, AlphaMode::kMask);
   EXPECT_EQ(materials[2].alpha_cutoff, 0.4f);
@@ -460,7 +462,7 @@ TEST(ProductReader, SaysWhatIsWrong) {
     const std::string message = errorAfter(glb, from, to);
     EXPECT_NE(message.find(expected), std::string::npos) << from << " -> " << to << ": " << message;
   };
-  contains("\"version\":\"1.0\"", "\"version\":\"2.0\"", "version 2.0 is not supported");
+  contains("\"version\":\"1.1\"", "\"version\":\"2.1\"", "version 2.1 is not supported");
   contains("\"triangles\":12", "\"triangles\":13", "geometry was changed");
   contains("\"count\":3,\"aniso", "\"count\":2,\"aniso", "2 kernels need 40 bytes, the buffer view has 60");
   contains("\"bufferView\":5,\"count\":3", "\"bufferView\":9,\"count\":3", "bufferView 9 does not exist");

@@ -228,6 +228,7 @@ InputHash inputHash(const Surface& surface, const Appearance& appearance) {
   constexpr std::uint32_t kFacesAtOnce = 1 << 16;
   std::vector<SurfacePoint> points;
   std::vector<Vec3f> colors;
+  std::vector<float> visible;
   for (std::uint32_t first = 0; first < surface.faceCount(); first += kFacesAtOnce) {
     points.clear();
     for (std::uint32_t f = first; f < std::min(first + kFacesAtOnce, surface.faceCount()); ++f) {
@@ -236,8 +237,10 @@ InputHash inputHash(const Surface& surface, const Appearance& appearance) {
       points.push_back({f, {0.15, 0.15, 0.7}});
     }
     colors.resize(points.size());
-    appearance.colors(points, colors, Filter::kPaper);
+    visible.resize(points.size());
+    appearance.colors(points, colors, visible, Filter::kAuto);
     hash.add(std::span<const Vec3f>(colors));
+    hash.add(std::span<const float>(visible));
   }
   return hash.finish();
 }

@@ -110,6 +110,7 @@ constexpr Option kOptions[] = {
     option("steps", HEATSKIN_FIELD(train.steps), 1, 1e7, "optimisation steps"),
     option("batch", HEATSKIN_FIELD(train.batch), 1, 1e6, "samples per step"),
     option("seed", HEATSKIN_FIELD(train.seed), 0, 0x1p63, "seed of everything random"),
+    choice<kFilterNames>("filter", HEATSKIN_FIELD(train.filter), "how textures are read: auto is what the asset's samplers say; nearest and bilinear as in glTF; paper: round(u (W - 1)), for coordinates in [0, 1] only"),
     option("transport_angle", HEATSKIN_FIELD(train.transport_angle), "carry angles along a walk instead of keeping them relative to the frame of the new face; local only"),
     option("wrap_angle", HEATSKIN_FIELD(train.wrap_angle), "angles modulo pi instead of clamping; local only"),
     choice<kClampedColors>("clamped_colors", HEATSKIN_FIELD(train.clamped_colors), "spots whose colour was clamped are left as they are (the clamp's derivative) or led back; by_method: led back unless the method is local"),

@@ -253,6 +253,18 @@ TEST(Config, PaperIsTheDefaultsOfTheStructs) {
   EXPECT_EQ(paper->evaluator.local.rule, local::CandidateRule::kPerQuery);
 }
 
+TEST(Config, OnlyThePaperReadsTexturesWithThePapersFormula) {
+  EXPECT_EQ(presetConfig("paper")->train.filter, Filter::kPaper);
+  EXPECT_EQ(presetConfig("default")->train.filter, Filter::kAuto);
+  EXPECT_EQ(presetConfig("draft")->train.filter, Filter::kAuto);
+  FitConfig config = *presetConfig("default");
+  ASSERT_TRUE(setOption(config, "filter=bilinear"));
+  EXPECT_EQ(config.train.filter, Filter::kBilinear);
+  const auto differences = configDifferences(config, *presetConfig("default"));
+  ASSERT_EQ(differences.size(), 1u) << "a checkpoint of another filter is another fit's";
+  EXPECT_EQ(differences[0].key, "filter");
+}
+
 TEST(Config, EveryPresetReadsAndDraftIsSmall) {
   const auto names = presetNames();
   EXPECT_EQ(names.front(), "default");

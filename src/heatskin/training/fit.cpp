@@ -11,7 +11,9 @@
 #include "heatskin/base/files.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/evaluators/make_evaluator.h"
+#include "heatskin/training/streams.h"
 #include "heatskin/training/trainer.h"
+#include "heatskin/training/visible_samples.h"
 #include "heatskin/version.h"
 
 namespace heatskin {
@@ -66,9 +68,24 @@ Result<void> checkOrigin(const Checkpoint& checkpoint, const InputHash& input, c
 
 }  // namespace
 
+Result<void> checkSomethingToFit(const Surface& surface, const Appearance& appearance, Filter filter) {
+  if (!appearance.hasColor()) {
+    return inputError(
+        "there is nothing to fit: no textures and no vertex colours, every material has one colour");
+  }
+  constexpr std::size_t kPoints = 4096;
+  if (!sampleVisible(surface, appearance, kPoints, 0, streams::kPool, filter).empty()) return {};
+  if (visibleShare(surface, appearance, filter) > 0) {
+    return inputError("there is nothing to fit: everything with a texture or vertex colours is transparent");
+  }
+  return inputError("there is nothing to fit: the asset is fully transparent (alpha is 0 everywhere)");
+}
+
 Result<FitResult> fit(const Surface& surface, const Appearance& appearance, const FitConfig& config,
                       const FitControl& control) {
   if (auto sound = checkConfig(config); !sound) return sound.error();
+  if (auto something = checkSomethingToFit(surface, appearance, config.train.filter); !something)
+    return something.error();
   Progress& progress = control.progress != nullptr ? *control.progress : silentProgress();
   const bool saving = !control.checkpoint.empty();
   const std::string name = displayPath(control.checkpoint);

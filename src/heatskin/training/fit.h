@@ -51,10 +51,15 @@ struct FitResult {
   std::vector<Notice> notices;     ///< checkpoints that could not be written
 };
 
+/// Fails, with the reason, if no kernels are needed: nothing has more than its material's colour, or nothing
+/// that has is visible.
+Result<void> checkSomethingToFit(const Surface& surface, const Appearance& appearance, Filter filter);
+
 /// Fits kernels to an appearance. The kernels depend on surface, appearance and configuration only: not on
-/// threads, checkpoints or interruptions. Fails if the configuration contradicts itself, if a checkpoint
-/// belongs to something else (the message says to what), or if the state of a cancelled fit cannot be
-/// written. A cancelled fit goes on for the few steps until its state can be saved (Trainer::canSave()).
+/// threads, checkpoints or interruptions. Fails if the configuration contradicts itself, if there is nothing
+/// to fit (no texture and no vertex colours, or nothing that is visible), if a checkpoint belongs to
+/// something else (the message says to what), or if the state of a cancelled fit cannot be written. A
+/// cancelled fit goes on for the few steps until its state can be saved (Trainer::canSave()).
 Result<FitResult> fit(const Surface& surface, const Appearance& appearance, const FitConfig& config,
                       const FitControl& control = {});
 

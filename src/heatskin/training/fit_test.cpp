@@ -7,6 +7,7 @@
 
 #include "heatskin/base/files.h"
 #include "heatskin/base/parallel.h"
+#include "heatskin/training/start.h"
 #include "heatskin/training/test_fits.h"
 #include "heatskin/training/trainer.h"
 
@@ -214,6 +215,58 @@ TEST(Fit, ACheckpointThatCannotBeWrittenDoesNotEndTheFit) {
   StoppingProgress progress(15);
   control.progress = &progress;
   EXPECT_FALSE(fit(ring.surface, ring.appearance, config, control));
+}
+
+TEST(Fit, NothingToFitIsSaid) {
+  Ring ring;
+  const auto refusal = [](const Asset& asset) {
+    const Surface surface = std::move(*Surface::build(asset));
+    const auto outcome = fit(surface, Appearance(asset, surface), testing::tinyConfig(5));
+    if (outcome) return std::string();
+    EXPECT_EQ(outcome.error().kind, ErrorKind::kInput);
+    return outcome.error().message;
+  };
+  EXPECT_EQ(refusal(ring.asset), "");
+
+  Asset plain = ring.asset;
+  plain.meshes[0].primitives[0].colors.clear();
+  EXPECT_NE(refusal(plain).find("every material has one colour"), std::string::npos) << refusal(plain);
+
+  Asset invisible = ring.asset;
+  invisible.materials.resize(1);
+  invisible.materials[0].alpha_mode = AlphaMode::kMask;
+  invisible.meshes[0].primitives[0].material = 0;
+  for (Vec4f& color : invisible.meshes[0].primitives[0].colors)
+    color.w() = 0.2f;
+  EXPECT_NE(refusal(invisible).find("fully transparent"), std::string::npos) << refusal(invisible);
+
+  Asset half = invisible;  // one more part that is visible, but of one colour
+  half.meshes[0].primitives.push_back(plain.meshes[0].primitives[0]);
+  for (Vec3& p : half.meshes[0].primitives[1].positions)
+    p += Vec3(4, 0, 0);
+  EXPECT_NE(refusal(half).find("is transparent"), std::string::npos) << refusal(half);
+}
+
+/// Kernels begin and stay where there is something to fit: none starts on what is invisible or constant.
+TEST(Fit, KernelsStartWhereThereIsSomethingToFit) {
+  Asset asset = testing::colourfulRing();
+  Asset plain = testing::colourfulRing();
+  plain.meshes[0].primitives[0].colors.clear();
+  for (Vec3& p : plain.meshes[0].primitives[0].positions)
+    p += Vec3(4, 0, 0);
+  asset.meshes[0].primitives.push_back(plain.meshes[0].primitives[0]);
+  const Surface surface = std::move(*Surface::build(asset));
+  const Appearance appearance(asset, surface);
+  for (const bool aware : {false, true}) {
+    StartOptions options;
+    options.kernels = 200;
+    options.texture_aware = aware;
+    options.detail_share = aware ? 0.5 : 0;
+    const KernelSet kernels = startKernels(surface, appearance, options, 1, Filter::kAuto);
+    EXPECT_EQ(kernels.size(), 200u);
+    for (const SurfacePoint& p : kernels.positions)
+      EXPECT_FALSE(appearance.faceConstant(p.face));
+  }
 }
 
 TEST(Fit, AConfigurationThatContradictsItselfIsRefused) {

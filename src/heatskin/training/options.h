@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "heatskin/appearance/appearance.h"
+
 namespace heatskin {
 
 /// How learning rates fall over a run.
@@ -93,6 +95,7 @@ struct TrainOptions {
   int steps = 5000;
   std::size_t batch = 4096;
   std::uint64_t seed = 0;
+  Filter filter = Filter::kPaper;  ///< how the asset's textures are read
   SamplingOptions sampling;
   StartOptions start;
   LearningRates rates;

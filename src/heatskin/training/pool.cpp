@@ -7,8 +7,8 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
-#include "heatskin/surface/sampling.h"
 #include "heatskin/training/streams.h"
+#include "heatskin/training/visible_samples.h"
 
 namespace heatskin {
 namespace {
@@ -86,9 +86,10 @@ void guessUnvisited(std::span<float> weights) {
 }  // namespace
 
 SamplePool::SamplePool(const Surface& surface, const Appearance& appearance, const SamplingOptions& options,
-                       std::uint64_t seed)
+                       std::uint64_t seed, Filter filter)
     : options_(options), seed_(seed) {
-  const std::vector<SurfacePoint> drawn = sampleSurface(surface, options.pool, seed, streams::kPool);
+  const std::vector<SurfacePoint> drawn =
+      sampleVisible(surface, appearance, options.pool, seed, streams::kPool, filter);
   std::vector<std::uint32_t> codes(surface.faceCount()), faces(surface.faceCount());
   for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
     codes[f] = morton(surface.frames()[f].origin);
@@ -109,7 +110,7 @@ SamplePool::SamplePool(const Surface& surface, const Appearance& appearance, con
     points_[start[rank[p.face]]++] = p;
 
   colors_.resize(points_.size());
-  appearance.colors(points_, colors_, Filter::kPaper);
+  appearance.colors(points_, colors_, filter);
   errors_.assign(points_.size(),
                  static_cast<float>(options.rule == Sampling::kPaper ? options.initial_error : kUnvisited));
 }

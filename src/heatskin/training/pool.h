@@ -12,13 +12,14 @@
 
 namespace heatskin {
 
-/// Area-uniform samples with their colours, in an order in which neighbours on the surface are near each
-/// other: a sorted batch then walks over the surface instead of jumping, which is kind to caches and lets
-/// stratified draws cover it evenly.
+/// Samples with their colours, uniform over the visible surface (sampleVisible()), in an order in which
+/// neighbours on the surface are near each other: a sorted batch then walks over the surface instead of
+/// jumping, which is kind to caches and lets stratified draws cover it evenly.
 class SamplePool {
  public:
+  /// Something of the appearance must be visible.
   SamplePool(const Surface& surface, const Appearance& appearance, const SamplingOptions& options,
-             std::uint64_t seed);
+             std::uint64_t seed, Filter filter = Filter::kPaper);
 
   std::size_t size() const { return points_.size(); }
   std::span<const SurfacePoint> points() const { return points_; }

@@ -4,20 +4,24 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <utility>
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
 #include "heatskin/geodesic/walk.h"
 #include "heatskin/surface/farthest_points.h"
-#include "heatskin/surface/sampling.h"
 #include "heatskin/training/streams.h"
+#include "heatskin/training/visible_samples.h"
 
 namespace heatskin {
 namespace {
 
-std::vector<SurfacePoint> spreadPoints(const Surface& surface, std::size_t count, std::uint64_t seed) {
+std::vector<SurfacePoint> spreadPoints(const Surface& surface, const Appearance& appearance,
+                                       std::size_t count, std::uint64_t seed, Filter filter) {
   const std::size_t candidates = std::max<std::size_t>(3 * count, 10'000);
-  const std::vector<SurfacePoint> points = sampleSurface(surface, candidates, seed, streams::kStartPositions);
+  const std::vector<SurfacePoint> points =
+      sampleVisible(surface, appearance, candidates, seed, streams::kStartPositions, filter);
+  count = std::min(count, points.size());
   std::vector<Vec3> places;
   places.reserve(points.size());
   for (const SurfacePoint& p : points)
@@ -31,22 +35,27 @@ std::vector<SurfacePoint> spreadPoints(const Surface& surface, std::size_t count
 /// Points where colours change: drawn from `candidates` by the squared difference to the colours a short walk
 /// away. Works for whatever gives the asset its colour, with or without UVs, and across UV seams.
 std::vector<SurfacePoint> detailPoints(const Surface& surface, const Appearance& appearance,
-                                       std::size_t count, std::uint64_t seed) {
+                                       std::size_t count, std::uint64_t seed, Filter filter) {
   constexpr double kReach = 0.01;  // of a surface of size 2: a few texels of a usual texture
   constexpr std::size_t kDirections = 4;
-  const std::vector<SurfacePoint> points =
-      sampleSurface(surface, std::max<std::size_t>(20 * count, 20'000), seed, streams::kDetail);
+  const std::vector<SurfacePoint> points = sampleVisible(
+      surface, appearance, std::max<std::size_t>(20 * count, 20'000), seed, streams::kDetail, filter);
+  count = std::min(count, points.size());
+  if (count == 0) return {};
   const Walker walker(surface);
   const RandomStream random(seed, streams::kDetail + 256);
   std::vector<double> sums(points.size());
   parallelFor(points.size(), 1024, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const Vec3f here = appearance.color(points[i], Filter::kPaper);
+      const Vec3f here = appearance.color(points[i], filter);
       const double first = random.uniform(i);
       for (std::size_t n = 0; n < kDirections; ++n) {
         const double angle = 2 * std::numbers::pi * (first + static_cast<double>(n)) / kDirections;
         const WalkOutcome there = walker.walk(points[i], kReach * Vec2(std::cos(angle), std::sin(angle)));
-        sums[i] += (appearance.color(there.end, Filter::kPaper) - here).squaredNorm();
+        // The rim of a cut-out and the border to another material's one colour are no detail to resolve.
+        if (appearance.faceConstant(there.end.face)) continue;
+        const float seen = appearance.visibility(there.end, filter);
+        sums[i] += seen * (appearance.color(there.end, filter) - here).squaredNorm();
       }
     }
   });
@@ -66,18 +75,20 @@ std::vector<SurfacePoint> detailPoints(const Surface& surface, const Appearance&
 }  // namespace
 
 KernelSet startKernels(const Surface& surface, const Appearance& appearance, const StartOptions& options,
-                       std::uint64_t seed) {
+                       std::uint64_t seed, Filter filter) {
   KernelSet kernels;
-  kernels.resize(options.kernels);
   const auto detailed = static_cast<std::size_t>(options.detail_share * static_cast<double>(options.kernels));
-  kernels.positions = spreadPoints(surface, options.kernels - detailed, seed);
+  std::vector<SurfacePoint> positions =
+      spreadPoints(surface, appearance, options.kernels - detailed, seed, filter);
   if (detailed > 0) {
-    const auto details = detailPoints(surface, appearance, detailed, seed);
-    kernels.positions.insert(kernels.positions.end(), details.begin(), details.end());
+    const auto details = detailPoints(surface, appearance, detailed, seed, filter);
+    positions.insert(positions.end(), details.begin(), details.end());
   }
+  kernels.resize(positions.size());
+  kernels.positions = std::move(positions);
   const RandomStream random(seed, streams::kStartParameters);
   Vec3 sum = Vec3::Zero();
-  for (std::size_t i = 0; i < options.kernels; ++i) {
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
     const auto a = random.uniform2(4 * i), b = random.uniform2(4 * i + 1), c = random.uniform2(4 * i + 2),
                e = random.uniform2(4 * i + 3);
     kernels.angles[i] = static_cast<float>(std::numbers::pi * a[0]);
@@ -86,11 +97,11 @@ KernelSet startKernels(const Surface& surface, const Appearance& appearance, con
     kernels.thresholds[i] =
         std::min(static_cast<float>(0.3 + (0.7 - 1e-8) * std::pow(b[1], 0.7)), KernelRanges::kMaxThreshold);
     kernels.colors[i] = options.texture_aware
-                            ? appearance.color(kernels.positions[i], Filter::kPaper)
+                            ? appearance.color(kernels.positions[i], filter)
                             : Vec3f((2 * Vec3(c[0], c[1], e[0]) - Vec3::Ones()).cast<float>());
     sum += kernels.colors[i].cast<double>();
   }
-  const Vec3 mean = sum / static_cast<double>(std::max<std::size_t>(options.kernels, 1));
+  const Vec3 mean = sum / static_cast<double>(std::max<std::size_t>(kernels.size(), 1));
   kernels.mean_color = mean.cast<float>().cwiseMax(0.0f).cwiseMin(1.0f);
   for (Vec3f& c : kernels.colors)
     c = (c - mean.cast<float>()).cwiseMax(-1.0f).cwiseMin(1.0f);

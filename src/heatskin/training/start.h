@@ -9,8 +9,8 @@
 
 namespace heatskin {
 
-/// The kernels a fit begins with (METHOD section 2).
+/// The kernels a fit begins with (METHOD section 2), where there is something to fit (sampleVisible()).
 KernelSet startKernels(const Surface& surface, const Appearance& appearance, const StartOptions& options,
-                       std::uint64_t seed);
+                       std::uint64_t seed, Filter filter = Filter::kPaper);
 
 }  // namespace heatskin

@@ -14,4 +14,7 @@ inline constexpr std::uint64_t kSeeding = 6;  ///< + step << 8
 inline constexpr std::uint64_t kProbes = 7;   ///< + step << 8
 inline constexpr std::uint64_t kDetail = 8;
 
+/// Added to a stream of points: which of them are kept, by their visibility.
+inline constexpr std::uint64_t kVisibility = std::uint64_t{1} << 60;
+
 }  // namespace heatskin::streams

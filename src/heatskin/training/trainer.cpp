@@ -41,11 +41,11 @@ Trainer::Trainer(const Surface& surface, const Appearance& appearance, Evaluator
     : surface_(&surface),
       evaluator_(&evaluator),
       options_(options),
-      pool_(surface, appearance, options.sampling, options.seed),
+      pool_(surface, appearance, options.sampling, options.seed, options.filter),
       walker_(surface),
       indices_(options.batch),
       losses_(options.batch) {
-  state_.kernels = startKernels(surface, appearance, options.start, options.seed);
+  state_.kernels = startKernels(surface, appearance, options.start, options.seed, options.filter);
   const std::size_t count = state_.kernels.size();
   state_.adam_m.assign(count, {});
   state_.adam_v.assign(count, {});

@@ -1,0 +1,57 @@
+#include "heatskin/texture/constant_faces.h"
+
+#include <algorithm>
+#include <map>
+
+#include "heatskin/io/color_space.h"
+
+namespace heatskin {
+
+ConstantFaces constantFaces(const Appearance& appearance) {
+  ConstantFaces out;
+  if (appearance.constantFaces() == 0 || !appearance.hasColor()) return out;
+  out.color_of_face.assign(appearance.faceCount(), kNone);
+  std::map<int, std::uint32_t> known;  // by material
+  for (std::uint32_t f = 0; f < appearance.faceCount(); ++f) {
+    if (!appearance.faceConstant(f)) continue;
+    const auto [entry, is_new] =
+        known.try_emplace(appearance.faceMaterial(f), static_cast<std::uint32_t>(out.colors.size()));
+    if (is_new) out.colors.push_back(appearance.color({f, Vec3::Constant(1.0 / 3)}));
+    out.color_of_face[f] = entry->second;
+  }
+  return out;
+}
+
+ConstantFaces constantFaces(const Asset& asset, const Surface& surface,
+                            std::span<const std::size_t> materials) {
+  ConstantFaces out;
+  if (materials.empty()) return out;
+  for (const std::size_t m : materials) {
+    const Vec4f& factor = asset.materials[m].base_color_factor;
+    Vec3f& color = out.colors.emplace_back();
+    for (Eigen::Index c = 0; c < 3; ++c)
+      color[c] = srgbFromLinear(std::clamp(factor[c], 0.0f, 1.0f));
+  }
+  out.color_of_face.assign(surface.faceCount(), kNone);
+  for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
+    const FaceSource& source = surface.sources()[f];
+    const Mesh& mesh = asset.meshes[static_cast<std::size_t>(asset.instances[source.instance].mesh)];
+    const int material = mesh.primitives[source.primitive].material;
+    if (material < 0) continue;
+    const auto found = std::find(materials.begin(), materials.end(), static_cast<std::size_t>(material));
+    if (found != materials.end())
+      out.color_of_face[f] = static_cast<std::uint32_t>(found - materials.begin());
+  }
+  return out;
+}
+
+bool hasOneColor(const Asset& asset, const Primitive& primitive) {
+  if (!primitive.colors.empty()) return false;
+  if (primitive.material < 0) return true;
+  const TextureUse& use = asset.materials[static_cast<std::size_t>(primitive.material)].base_color;
+  const auto set = static_cast<std::size_t>(use.uv_set);
+  return use.texture < 0 || asset.textures[static_cast<std::size_t>(use.texture)].image < 0 ||
+         set >= primitive.uv_sets.size() || primitive.uv_sets[set].empty();
+}
+
+}  // namespace heatskin
