@@ -11,7 +11,7 @@ import subprocess
 
 import mutations
 import shapes
-from harness import DONE, FAILED, INPUT, USAGE, Failure, Interruption, Limits, Skip
+from harness import DONE, FAILED, INPUT, USAGE, Failure, Interruption, Limits, Skip, snapshot
 
 FIT = ("fit", "pumpkin.glb", "--config", "small.toml", "--no-eval")
 
@@ -125,15 +125,20 @@ def kill_verb(t, command, makes, times):
     t.take("product.glb", "pumpkin.glb")
     t.write("many.csv", "".join(f"{i % 100 / 100},{i % 77 / 77},{i % 31 / 31}\n" for i in range(200000)))
     whole = t.run(*command, makes=makes)
+    finished = snapshot(t.folder)
     for _ in range(times):
         for name in makes:
             path = t.folder / name
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.exists():
+                path.unlink()
         moment = Interruption(signal.SIGTERM, t.rng.uniform(0.05, 1) * whole.seconds, lambda said: said > 0)
-        stopped = t.run(*command, expect=(DONE, 143), makes=makes, interruption=moment, says="interrupted")
-        if stopped.code == DONE:
-            continue
-        t.run(*command, makes=makes)
+        stopped = t.run(*command, expect=(DONE, 143), may_make=makes, interruption=moment, says="interrupted")
+        # Between the last file and the end there is a moment in which all is there already.
+        for path, what in snapshot(t.folder).items():
+            complete = path in finished and (finished[path] == what or path.endswith(".html"))
+            t.check(complete, f"leaves part of '{path}': {stopped}")
 
 
 def two_fits(t):
@@ -285,6 +290,9 @@ def outputs(quick):
     for command in refused:
         yield f"{' '.join(command)} destroys nothing", lambda t, c=command: output_is_input(t, c), True
     for command in refused:
+        target = command[-1].removeprefix("./")
+        if target not in INPUTS + ("c.png",) and command.count(target) < 2:
+            continue  # the file it would destroy comes into being with it
         for kind in ("hard link", "symlink"):
             yield (
                 f"{' '.join(command)} through a {kind} destroys nothing",
@@ -318,8 +326,6 @@ def output_is_linked_input(t, command, kind):
     t.write("c.png", shapes.png(48, 48, lambda x, y: (255, 255, 255)))
     target = command[-1].removeprefix("./")
     if not t.exists(target):
-        if command.count(target) < 2:
-            raise Skip("only one output here")
         t.write(target, "an earlier result")
     alias = "alias" + pathlib.Path(target).suffix
     (os.link if kind == "hard link" else os.symlink)(
@@ -568,19 +574,19 @@ def refuse(t, verb, option, values):
 def survive(t, verb, option, values):
     """Whatever it does, it does cleanly."""
     prepare_options(t)
-    limits = Limits(seconds=900)
+    if verb in ("eval", "demo"):  # seconds each when they work
+        values = values[::4]
     for value in values:
-        if "\0" in value or (option == "--repeats" and value.startswith(("1e", "99", "18", "21"))):
-            continue
+        if option == "--report" and value == ".":
+            continue  # a folder like any other
         may = MAKES + [f"o_{i}.png" for i in range(10)]
         may += [part for part in (value, value + ".checkpoint") if option in ("--output", "--json", "--checkpoint", "--report")
                 and part and "/" not in part and part.strip(".")]  # fmt: skip
-        t.run(*SOUND[verb], f"{option}={value}", expect=(DONE, FAILED, USAGE, INPUT), may_make=may, limits=limits)
+        t.run(*SOUND[verb], f"{option}={value}", expect=(DONE, FAILED, USAGE, INPUT), may_make=may)
         clean(t)
         for part in may:
-            path = t.folder / part
-            if path.is_file() and part not in INPUTS:
-                path.unlink()
+            if part not in INPUTS and part in os.listdir(t.folder) and (t.folder / part).is_file():
+                (t.folder / part).unlink()
 
 
 def without_value(t, verb, option):

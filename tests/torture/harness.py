@@ -116,19 +116,24 @@ def run_process(command, folder, limits=Limits(), interruption=None, stdin=b"", 
 
     hung = False
     wanted = interruption
-    while True:
-        listen()
-        pid, status, usage = os.wait4(process.pid, os.WNOHANG)
-        if pid:
-            break
-        elapsed = time.monotonic() - begin
-        if wanted and elapsed >= wanted.after and (wanted.when is None or wanted.when(len(texts[1]))):
-            os.kill(process.pid, wanted.number)
-            wanted = None
-        if elapsed > limits.seconds and not hung:
-            hung = True
-            os.killpg(process.pid, signal.SIGKILL)
-        time.sleep(0.002 if elapsed < 1 else 0.02)
+    try:
+        while True:
+            listen()
+            pid, status, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                break
+            elapsed = time.monotonic() - begin
+            if wanted and elapsed >= wanted.after and (wanted.when is None or wanted.when(len(texts[1]))):
+                os.kill(process.pid, wanted.number)
+                wanted = None
+            if elapsed > limits.seconds and not hung:
+                hung = True
+                os.killpg(process.pid, signal.SIGKILL)
+            time.sleep(0.002 if elapsed < 1 else 0.02)
+    except BaseException:  # we are being ended: so is what we started
+        os.killpg(process.pid, signal.SIGKILL)
+        os.waitpid(process.pid, 0)
+        raise
     seconds = time.monotonic() - begin
     listen()
     for fd in readers:

@@ -12,6 +12,7 @@ import os
 import pathlib
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -28,10 +29,8 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 def assets_folder():
     """As tests/support/assets.h finds it."""
     given = os.environ.get("HEATSKIN_ASSETS")
-    for folder in [pathlib.Path(given)] if given else [PROJECT.parent / "shared" / "assets"]:
-        if folder.is_dir():
-            return folder
-    return None
+    folders = [pathlib.Path(given)] if given else []
+    return next((folder for folder in folders + [PROJECT.parent / "shared" / "assets"] if folder.is_dir()), None)
 
 
 def try_case(program, fixtures, root, number, name, function, seed):
@@ -87,17 +86,21 @@ def campaign(arguments):
             futures = [
                 pool.submit(try_number, number, program, fixtures, root, arguments.seed) for number in range(len(CAMPAIGN))
             ]
-            for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
-                number, verdict, text, seconds = future.result()
-                kind, name = CAMPAIGN[number][:2]
-                counts[verdict] += 1
-                times[kind] = times.get(kind, 0) + seconds
-                if verdict != "passed":
-                    print(f"{verdict}: {kind}: {name}: {text}", flush=True)
-                elif arguments.verbose:
-                    print(f"passed: {kind}: {name} ({seconds:.1f} s)", flush=True)
-                if done % 100 == 0:
-                    print(f"torture: {done} of {len(futures)} cases ({time.monotonic() - begin:.0f} s)", flush=True)
+            try:
+                for done, future in enumerate(concurrent.futures.as_completed(futures), 1):
+                    number, verdict, text, seconds = future.result()
+                    kind, name = CAMPAIGN[number][:2]
+                    counts[verdict] += 1
+                    times[kind] = times.get(kind, 0) + seconds
+                    if verdict != "passed":
+                        print(f"{verdict}: {kind}: {name}: {text}", flush=True)
+                    elif arguments.verbose:
+                        print(f"passed: {kind}: {name} ({seconds:.1f} s)", flush=True)
+                    if done % 100 == 0:
+                        print(f"torture: {done} of {len(futures)} cases ({time.monotonic() - begin:.0f} s)", flush=True)
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
     print("torture: " + ", ".join(f"{kind} {seconds:.0f} s" for kind, seconds in times.items()) + f"; {time.monotonic() - begin:.0f} s in all")
     if arguments.tally:
         with open(arguments.tally, "a") as file:
@@ -106,6 +109,11 @@ def campaign(arguments):
         print(f"{counts['skipped']} skipped (each said why above)")
     print(f"{counts['passed']} passed, {counts['failed']} failed")
     return 1 if counts["failed"] or not counts["passed"] else 0
+
+
+def stop(number, frame):
+    """Someone ends us: files and processes go, too."""
+    sys.exit(128 + number)
 
 
 def main():
@@ -120,6 +128,7 @@ def main():
     parser.add_argument("--verbose", action="store_true", help="also name the cases that pass")
     parser.add_argument("--tally", metavar="FILE", help="add the counts to this file, for scripts/test.sh")
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, stop)
     sys.exit(self_test.run() if arguments.self_test else campaign(arguments))
 
 
