@@ -17,7 +17,8 @@ set(private_headers
   PATTERN "*_checker.h" EXCLUDE
   PATTERN "gltf_*.h" EXCLUDE
   PATTERN "glb_builder.h" EXCLUDE
-  PATTERN "block_threads.h" EXCLUDE)
+  PATTERN "block_threads.h" EXCLUDE
+  PATTERN "repeated_face.h" EXCLUDE)
 foreach(module ${HEATSKIN_MODULES})
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/heatskin/${module}
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heatskin

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <span>
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/rendering/raster_core.h"
+#include "heatskin/rendering/repeated_face.h"
 #include "heatskin/rendering/visibility.h"
 
 namespace heatskin {
@@ -19,21 +22,18 @@ constexpr double kMaxUv = 1 << 23;
 
 enum class FaceKind : std::uint8_t { kDrawn, kExcluded, kNoUvs, kNoArea };
 
-/// A face in texel coordinates, not yet moved into the unit square, and the unit squares it touches.
+/// A face in texture coordinates, not yet moved into the unit square, and the unit squares it touches.
 struct Chart {
   std::array<Vec2, 3> uv;
   int first_u = 0, last_u = 0, first_v = 0, last_v = 0;
-  bool cut = false;
+  /// Wider or higher than a unit square: not drawn square by square. The others touch at most four squares.
+  bool repeated = false;
 };
 
-void repeats(double low, double high, double middle, int& first, int& last, bool& cut) {
+void squares(double low, double high, int& first, int& last) {
   first = static_cast<int>(std::floor(low));
   // A face that ends exactly at a border does not reach into the next square.
   last = std::max(first, static_cast<int>(std::ceil(high)) - 1);
-  if (last - first < kMaxAtlasRepeats) return;
-  cut = true;
-  first = static_cast<int>(std::floor(middle)) - kMaxAtlasRepeats / 2;
-  last = first + kMaxAtlasRepeats - 1;
 }
 
 FaceKind chartOf(std::uint32_t face, const FaceUvs& uvs, const std::vector<std::uint8_t>& include,
@@ -49,10 +49,23 @@ FaceKind chartOf(std::uint32_t face, const FaceUvs& uvs, const std::vector<std::
   if (cross2(chart.uv[1] - chart.uv[0], chart.uv[2] - chart.uv[0]) == 0) return FaceKind::kNoArea;
   const Vec2 low = chart.uv[0].cwiseMin(chart.uv[1]).cwiseMin(chart.uv[2]);
   const Vec2 high = chart.uv[0].cwiseMax(chart.uv[1]).cwiseMax(chart.uv[2]);
-  const Vec2 middle = (chart.uv[0] + chart.uv[1] + chart.uv[2]) / 3;
-  repeats(low.x(), high.x(), middle.x(), chart.first_u, chart.last_u, chart.cut);
-  repeats(low.y(), high.y(), middle.y(), chart.first_v, chart.last_v, chart.cut);
+  squares(low.x(), high.x(), chart.first_u, chart.last_u);
+  squares(low.y(), high.y(), chart.first_v, chart.last_v);
+  chart.repeated = (high - low).maxCoeff() > 1;
   return FaceKind::kDrawn;
+}
+
+/// A face that repeats the texture, on the same grid as the others. Nothing if it has no area there.
+std::optional<raster::RepeatedFace> repeatedFace(std::uint32_t face, const Chart& chart, int width,
+                                                 int height) {
+  std::array<Vec2, 3> corners;
+  constexpr auto kGrid = static_cast<double>(raster::kSubpixels);
+  for (std::size_t c = 0; c < 3; ++c) {
+    corners[c] = {static_cast<double>(raster::snap(chart.uv[c].x() * width)) / kGrid,
+                  static_cast<double>(raster::snap(chart.uv[c].y() * height)) / kGrid};
+  }
+  if (cross2(corners[1] - corners[0], corners[2] - corners[0]) == 0) return std::nullopt;
+  return raster::RepeatedFace(face, corners, width, height);
 }
 
 /// Snapped corners in the unit square (u, v). Moving happens on the grid, so that neighbouring faces agree to
@@ -63,12 +76,6 @@ void snappedCorners(const Chart& chart, int u, int v, int width, int height, std
     x[c] = raster::snap(chart.uv[c].x() * width) - std::int64_t{u} * width * raster::kSubpixels;
     y[c] = raster::snap(chart.uv[c].y() * height) - std::int64_t{v} * height * raster::kSubpixels;
   }
-}
-
-bool insideGuardBand(const std::array<std::int64_t, 3>& x) {
-  constexpr auto kLow = static_cast<std::int64_t>(raster::kGuardLow) * raster::kSubpixels;
-  constexpr auto kHigh = static_cast<std::int64_t>(raster::kGuardHigh) * raster::kSubpixels;
-  return std::all_of(x.begin(), x.end(), [&](std::int64_t value) { return value >= kLow && value <= kHigh; });
 }
 
 /// Barycentric coordinates of a point, or of the nearest edge point if snapping let it fall outside.
@@ -99,9 +106,15 @@ Vec3 barycentric2(const std::array<Vec2, 3>& corners, const Vec2& p, double* dis
 
 /// The winner at a texel, among the unit squares its face was drawn in: the first that holds the point, or
 /// the nearest one.
-Vec3 texelBarycentric(const Chart& chart, int x, int y, int width, int height) {
+Vec3 texelBarycentric(std::uint32_t face, const Chart& chart, int x, int y, int width, int height) {
   Vec3 best(1, 0, 0);
   double best_distance2 = std::numeric_limits<double>::infinity();
+  if (chart.repeated) {
+    const auto repeated = repeatedFace(face, chart, width, height);
+    const std::optional<Vec2> place = repeated ? repeated->place(x, y) : std::nullopt;
+    if (!place) return best;
+    return barycentric2(chart.uv, {place->x() / width, place->y() / height}, &best_distance2);
+  }
   for (int v = chart.first_v; v <= chart.last_v; ++v) {
     for (int u = chart.first_u; u <= chart.last_u; ++u) {
       const Vec2 p(u + (x + 0.5) / width, v + (y + 0.5) / height);
@@ -115,6 +128,26 @@ Vec3 texelBarycentric(const Chart& chart, int x, int y, int width, int height) {
     }
   }
   return best;
+}
+
+/// Draws faces that repeat the texture, in the order of faces, over what is there already: the lowest face
+/// keeps a texel.
+void drawRepeated(std::span<const raster::RepeatedFace> faces, AtlasBuffer& atlas,
+                  std::vector<std::uint32_t>& coverage) {
+  if (faces.empty()) return;
+  const auto height = static_cast<std::size_t>(atlas.height), width = static_cast<std::size_t>(atlas.width);
+  parallelFor(height, std::max(kRowsPerBlock, height / 32), [&](std::size_t begin, std::size_t end) {
+    int covering = 0;
+    for (const raster::RepeatedFace& face : faces) {
+      const bool all = face.draw(static_cast<int>(begin), static_cast<int>(end), [&](int x, int y) {
+        const std::size_t texel = static_cast<std::size_t>(y) * width + static_cast<std::size_t>(x);
+        atlas.face[texel] = std::min(atlas.face[texel], face.face());
+        ++coverage[texel];
+      });
+      // Once two faces cover everything, later ones neither win a texel nor change what counts as overlap.
+      if (all && ++covering == 2) break;
+    }
+  });
 }
 
 }  // namespace
@@ -145,6 +178,7 @@ AtlasBuffer rasteriseAtlas(std::uint32_t face_count, const FaceUvs& uvs, const A
   atlas.barycentric.assign(texels, Vec3::Zero());
 
   std::vector<std::array<std::size_t, 4>> counts(blockCount(face_count, kFacesPerBlock));
+  std::vector<std::vector<raster::RepeatedFace>> repeated_blocks(counts.size());
   parallelBlocks(face_count, kFacesPerBlock, [&](std::size_t block, std::size_t begin, std::size_t end) {
     counts[block] = {0, 0, 0, 0};
     for (std::size_t f = begin; f < end; ++f) {
@@ -152,7 +186,12 @@ AtlasBuffer rasteriseAtlas(std::uint32_t face_count, const FaceUvs& uvs, const A
       switch (chartOf(static_cast<std::uint32_t>(f), uvs, options.include, chart)) {
         case FaceKind::kDrawn:
           ++counts[block][0];
-          if (chart.cut) ++counts[block][3];
+          if (chart.repeated) {
+            const auto face = repeatedFace(static_cast<std::uint32_t>(f), chart, width, height);
+            if (!face) break;
+            repeated_blocks[block].push_back(*face);
+            if (face->cut()) ++counts[block][3];
+          }
           break;
         case FaceKind::kNoUvs:
           ++counts[block][1];
@@ -172,6 +211,7 @@ AtlasBuffer rasteriseAtlas(std::uint32_t face_count, const FaceUvs& uvs, const A
     atlas.faces_cut += count[3];
   }
 
+  std::vector<raster::RepeatedFace> repeated;
   // Every key is 0: the first face in index order keeps the texel.
   std::vector<double> key(texels, -1.0);
   std::vector<std::uint32_t> coverage(texels, 0);
@@ -188,26 +228,20 @@ AtlasBuffer rasteriseAtlas(std::uint32_t face_count, const FaceUvs& uvs, const A
         for (std::size_t f = begin; f < end; ++f) {
           Chart chart;
           const auto face = static_cast<std::uint32_t>(f);
-          if (chartOf(face, uvs, options.include, chart) != FaceKind::kDrawn) continue;
+          if (chartOf(face, uvs, options.include, chart) != FaceKind::kDrawn || chart.repeated) continue;
           for (int v = chart.first_v; v <= chart.last_v; ++v) {
             for (int u = chart.first_u; u <= chart.last_u; ++u) {
               std::array<std::int64_t, 3> x, y;
               snappedCorners(chart, u, v, width, height, x, y);
-              if (insideGuardBand(x) && insideGuardBand(y)) {
-                sink.addSnapped(face, x, y);
-                continue;
-              }
-              std::array<Vec3, 3> corners;
-              for (std::size_t c = 0; c < 3; ++c) {
-                corners[c] = {static_cast<double>(x[c]) / static_cast<double>(raster::kSubpixels),
-                              static_cast<double>(y[c]) / static_cast<double>(raster::kSubpixels), 1};
-              }
-              sink.add(face, corners, 0.5);
+              sink.addSnapped(face, x, y);  // within a unit square's length: inside the guard band
             }
           }
         }
       },
       target);
+  for (const auto& faces : repeated_blocks)
+    repeated.insert(repeated.end(), faces.begin(), faces.end());
+  drawRepeated(repeated, atlas, coverage);
 
   std::vector<std::array<std::size_t, 2>> sums(blockCount(static_cast<std::size_t>(height), kRowsPerBlock));
   parallelBlocks(static_cast<std::size_t>(height), kRowsPerBlock,
@@ -221,8 +255,8 @@ AtlasBuffer rasteriseAtlas(std::uint32_t face_count, const FaceUvs& uvs, const A
                        if (coverage[texel] > 1) ++sums[block][1];
                        Chart chart;
                        chartOf(atlas.face[texel], uvs, {}, chart);
-                       atlas.barycentric[texel] =
-                           texelBarycentric(chart, static_cast<int>(x), static_cast<int>(y), width, height);
+                       atlas.barycentric[texel] = texelBarycentric(
+                           atlas.face[texel], chart, static_cast<int>(x), static_cast<int>(y), width, height);
                      }
                    }
                  });

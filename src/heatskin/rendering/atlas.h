@@ -34,14 +34,15 @@ struct AtlasBuffer {
   std::size_t faces_drawn = 0;
   std::size_t faces_without_uvs = 0;   ///< no texture coordinates, or some that are not finite
   std::size_t faces_without_area = 0;  ///< zero area in texture space; skipped
-  std::size_t faces_cut = 0;           ///< repeat the texture more than kMaxAtlasRepeats times; drawn in part
+  std::size_t faces_cut = 0;           ///< repeat the texture too often along both sides; drawn in part
 
   SurfacePoint point(std::size_t texel) const { return {face[texel], barycentric[texel]}; }
   std::vector<std::uint8_t> mask() const;          // [height, width], 255 or 0
   std::vector<std::size_t> coveredTexels() const;  ///< indices, ascending
 };
 
-/// Repeats of the texture per axis that one face is drawn with, around its centroid.
+/// A face is drawn whole if it repeats the texture no more often than this along one of its two sides, or
+/// covers all of it anyway; of the others, the part around their centroid.
 inline constexpr int kMaxAtlasRepeats = 8;
 
 /// Texture coordinates of a face's corners; false when it has none. Called concurrently.
@@ -49,7 +50,8 @@ using FaceUvs = std::function<bool(std::uint32_t face, std::array<Vec2f, 3>& uvs
 
 /// Draws all faces into the unit square. A face outside of it is moved in by whole units; a face that
 /// crosses its border is drawn in every unit square it touches, wrapped (whatever the sampler's wrap mode:
-/// the atlas only chooses points, their colours follow the sampler). Sizes outside 1 .. kMaxImageSide
+/// the atlas only chooses points, their colours follow the sampler). Work and memory are bounded by faces and
+/// texels, however large the coordinates. Sizes outside 1 .. kMaxImageSide
 /// give an empty result.
 AtlasBuffer rasteriseAtlas(std::uint32_t face_count, const FaceUvs& uvs, const AtlasOptions& options = {});
 

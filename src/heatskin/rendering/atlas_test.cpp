@@ -198,7 +198,7 @@ TEST(Atlas, BadFacesAreCountedAndSkipped) {
   EXPECT_EQ(atlas.faces_without_area, 2u);
   EXPECT_EQ(atlas.faces_without_uvs, 3u);
   EXPECT_EQ(atlas.faces_drawn, 1u);
-  EXPECT_EQ(atlas.faces_cut, 1u);
+  EXPECT_EQ(atlas.faces_cut, 0u);  // covers every texel
   EXPECT_EQ(atlas.covered_texels, 32u * 32u);
   AtlasOptions empty;
   empty.width = 0;
@@ -206,6 +206,118 @@ TEST(Atlas, BadFacesAreCountedAndSkipped) {
                 1, [](std::uint32_t, std::array<Vec2f, 3>&) { return false; }, empty)
                 .width,
             0);
+}
+
+/// Texels that the face covers somewhere, by point-in-triangle over all unit squares it touches; `sure` as
+/// above.
+bool coveredSomewhere(const std::array<Vec2f, 3>& face, int x, int y, int width, int height, bool& sure) {
+  std::array<Vec2, 3> c;
+  for (std::size_t i = 0; i < 3; ++i)
+    c[i] = Vec2(static_cast<double>(face[i].x()) * width, static_cast<double>(face[i].y()) * height);
+  if (cross2(c[1] - c[0], c[2] - c[0]) < 0) std::swap(c[1], c[2]);
+  const Vec2 low = c[0].cwiseMin(c[1]).cwiseMin(c[2]), high = c[0].cwiseMax(c[1]).cwiseMax(c[2]);
+  sure = true;
+  for (double v = std::floor(low.y() / height); v <= high.y() / height; ++v) {
+    for (double u = std::floor(low.x() / width); u <= high.x() / width; ++u) {
+      const Vec2 p(u * width + x + 0.5, v * height + y + 0.5);
+      double inside = std::numeric_limits<double>::infinity();
+      for (std::size_t e = 0; e < 3; ++e) {
+        const Vec2 way = c[(e + 1) % 3] - c[e];
+        inside = std::min(inside, cross2(way, p - c[e]) / way.norm());
+      }
+      if (inside > kEdgeBand) return sure = true;
+      if (std::abs(inside) <= kEdgeBand) sure = false;
+    }
+  }
+  return false;
+}
+
+TEST(Atlas, RepeatedFacesAgreeWithPointInTriangle) {
+  const UvFaces faces = {
+      {Vec2f(-0.3f, 0.2f), Vec2f(1.4f, 0.3f), Vec2f(0.2f, 1.1f)},         // little more than a square
+      {Vec2f(2.2f, -3.1f), Vec2f(2.9f, 40.7f), Vec2f(2.5f, 3.0f)},        // high and narrow: columns
+      {Vec2f(-40.2f, 0.1f), Vec2f(31.7f, 0.9f), Vec2f(3.0f, 0.35f)},      // wide and low: rows
+      {Vec2f(0.1f, 0.1f), Vec2f(7.3f, 7.4f), Vec2f(7.25f, 7.45f)},        // a diagonal needle
+      {Vec2f(5.0f, 1.0f), Vec2f(5.2f, 7.5f), Vec2f(5.1f, 7.9f)},          // clockwise
+      {Vec2f(0.0f, 0.0f), Vec2f(300.0f, 0.0f), Vec2f(0.0f, 0.0015f)},     // a flat needle along a border
+      {Vec2f(-2.0f, -2.0f), Vec2f(3.0f, -2.0f), Vec2f(-2.0f, 3.0f)},      // corners at squares' corners
+      {Vec2f(1000.1f, 5.0f), Vec2f(1001.6f, 5.7f), Vec2f(1000.4f, 5.9f)}  // far away
+  };
+  for (const auto& face : faces) {
+    const AtlasBuffer atlas = draw({face}, 60, 44);
+    EXPECT_EQ(atlas.faces_cut, 0u);
+    int sure_texels = 0;
+    for (int y = 0; y < 44; ++y) {
+      for (int x = 0; x < 60; ++x) {
+        bool sure = false;
+        const bool expected = coveredSomewhere(face, x, y, 60, 44, sure);
+        const auto texel = static_cast<std::size_t>(y * 60 + x);
+        if (sure) {
+          ++sure_texels;
+          ASSERT_EQ(atlas.face[texel] == 0, expected) << face[1].x() << " at " << x << ", " << y;
+        }
+        if (atlas.face[texel] != 0) continue;
+        Vec2 uv = Vec2::Zero();
+        const SurfacePoint p = atlas.point(texel);
+        ASSERT_GE(p.barycentric.minCoeff(), 0);
+        for (std::size_t c = 0; c < 3; ++c)
+          uv += p.barycentric[static_cast<Eigen::Index>(c)] * face[c].cast<double>();
+        const Vec2 off = uv - Vec2((x + 0.5) / 60, (y + 0.5) / 44);
+        const Vec2 rest = off - Vec2(off.array().round());
+        ASSERT_LT((rest.array() * Eigen::Array2d(60, 44)).matrix().norm(), kEdgeBand);
+      }
+    }
+    EXPECT_GT(sure_texels, 60 * 44 * 95 / 100);
+  }
+}
+
+TEST(Atlas, RepeatedFacesKeepTheOrderOfFaces) {
+  const std::array<Vec2f, 3> small = {Vec2f(0.1f, 0.1f), Vec2f(0.6f, 0.1f), Vec2f(0.1f, 0.6f)};
+  const std::array<Vec2f, 3> large = {Vec2f(-9, -9), Vec2f(9, -9), Vec2f(-9, 9)};
+  const AtlasBuffer small_first = draw({small, large}, 32, 32), large_first = draw({large, small}, 32, 32);
+  EXPECT_EQ(small_first.covered_texels, 32u * 32u);
+  EXPECT_EQ(std::count(small_first.face.begin(), small_first.face.end(), 0u),
+            static_cast<std::ptrdiff_t>(draw({small}, 32, 32).covered_texels));
+  EXPECT_EQ(std::count(large_first.face.begin(), large_first.face.end(), 0u), 32 * 32);
+}
+
+TEST(Atlas, TiledSquareHasNoGapsAndOverlapsWhatItShould) {
+  // Two triangles that make a square of n x n tiles: every texel is covered n * n times, each triangle alone
+  // leaves none out for n >= 2.
+  for (const int n : {2, 3, 7, 1000, 1 << 20}) {
+    const auto s = static_cast<float>(n);
+    const AtlasBuffer atlas =
+        draw({{Vec2f(0, 0), Vec2f(s, 0), Vec2f(s, s)}, {Vec2f(0, 0), Vec2f(s, s), Vec2f(0, s)}}, 48, 40);
+    EXPECT_EQ(atlas.covered_texels, 48u * 40u) << n;
+    EXPECT_EQ(atlas.overlapped_texels, 48u * 40u) << n;
+    EXPECT_EQ(atlas.faces_cut, 0u) << n;
+  }
+  // A strip of 1 x n tiles split along its diagonal covers every texel n times; with n = 1.5 half of them
+  // once.
+  const AtlasBuffer strip = draw(
+      {{Vec2f(0, 0), Vec2f(1.5f, 0), Vec2f(1.5f, 1)}, {Vec2f(0, 0), Vec2f(1.5f, 1), Vec2f(0, 1)}}, 48, 40);
+  EXPECT_EQ(strip.covered_texels, 48u * 40u);
+  EXPECT_EQ(strip.overlapped_texels, 24u * 40u);
+}
+
+TEST(Atlas, ManyHugeFacesTakeNoMoreThanTheTexture) {
+  // Once 64 squares for each of these, in 1,024 tiles each: gigabytes. They cover all, or nothing but noise.
+  const RandomStream random(5, 6);
+  UvFaces faces(20'000);
+  std::uint64_t n = 0;
+  for (auto& face : faces) {
+    for (Vec2f& corner : face) {
+      const auto at = random.uniform2(n++);
+      corner = Vec2(1e6 * (at[0] - 0.5), 1e6 * (at[1] - 0.5)).cast<float>();
+    }
+  }
+  // Needles across a million squares cannot be drawn whole: they say so.
+  faces[0] = {Vec2f(0, 0), Vec2f(1e6f, 1e6f), Vec2f(1e6f, 1e6f + 0.0625f)};
+  const AtlasBuffer atlas = draw(faces, 1024, 1024);
+  EXPECT_EQ(atlas.covered_texels, 1024u * 1024u);
+  EXPECT_EQ(atlas.overlapped_texels, 1024u * 1024u);
+  EXPECT_GE(atlas.faces_cut, 1u);
+  EXPECT_LT(atlas.faces_cut, 20u);
 }
 
 TEST(Atlas, IncludeSelectsFaces) {

@@ -230,9 +230,11 @@ void drawFaces(std::size_t face_count,
 
   const auto forEachTile = [&](const Item& item, const auto& visit) {
     for (int ty = item.first_y / side; ty <= item.last_y / side; ++ty) {
-      for (int tx = item.first_x / side; tx <= item.last_x / side; ++tx)
-        visit(static_cast<std::size_t>(ty) * static_cast<std::size_t>(tiles_x) +
-              static_cast<std::size_t>(tx));
+      for (int tx = item.first_x / side; tx <= item.last_x / side; ++tx) {
+        const std::size_t tile =
+            static_cast<std::size_t>(ty) * static_cast<std::size_t>(tiles_x) + static_cast<std::size_t>(tx);
+        if (finished[tile] == 0) visit(tile);  // changes between passes only
+      }
     }
   };
 

@@ -24,6 +24,11 @@ constexpr std::size_t kMostPairs = std::size_t{1} << 27;
 /// Twice the area between a centre and an edge, relative to the squared edge length, that is float rounding.
 constexpr double kBehindSlack = 1e-6;
 
+/// A face whose longest edge is this many times its height is a needle. The circle around its centroid, by
+/// which others are tested, is then almost empty: in a fan of 20,000 triangles every kernel would reach all
+/// of them. Needles are tested by their distance instead. (On spot no face is one: at most 6.5.)
+constexpr double kNeedle = 10;
+
 /// A coordinate no support reaches; puts missing neighbours out of every radius, and its square is finite.
 constexpr float kNowhere = 1e15f;
 
@@ -54,6 +59,14 @@ constexpr float kSamePlace = 1e-6f;
 /// Faces with less area than this, relative to their squared edges, keep their own development: a linear map
 /// between corners that lie on a line is rounding and nothing else.
 constexpr float kSliver = 1e-5f;
+
+/// Squared distance of a point from the segment a b.
+float squaredToSegment(float px, float py, float ax, float ay, float bx, float by) {
+  const float ex = bx - ax, ey = by - ay, length2 = ex * ex + ey * ey;
+  const float w = length2 > 0 ? std::clamp(((px - ax) * ex + (py - ay) * ey) / length2, 0.0f, 1.0f) : 0.0f;
+  const float dx = ax + w * ex - px, dy = ay + w * ey - py;
+  return dx * dx + dy * dy;
+}
 
 /// What a path through a closed window is taken to be longer, in lengths of the edge.
 constexpr float kClosedDetour = 1;
@@ -141,6 +154,7 @@ SupportBuilder::SupportBuilder(const Surface& surface, const LocalOptions& optio
     for (std::size_t f = begin; f < end; ++f) {
       Hinges& hinges = hinges_[f];
       hinges = {};
+      std::uint32_t needles = 0;
       for (std::size_t e = 0; e < 4; ++e) {
         const std::uint32_t twin = e < 3 ? surface.twins()[f][e] : kNone;
         hinges.face[e] = twin == kNone ? kNone : twin / 3;
@@ -165,7 +179,13 @@ SupportBuilder::SupportBuilder(const Surface& surface, const LocalOptions& optio
             static_cast<float>(edge.x() * a.y() - edge.y() * a.x() + kBehindSlack * edge.squaredNorm());
         hinges.radius[e] = static_cast<float>(std::sqrt(
             std::max({corners[0].squaredNorm(), corners[1].squaredNorm(), corners[2].squaredNorm()})));
+        double longest2 = 0;
+        for (std::size_t c = 0; c < 3; ++c)
+          longest2 = std::max(longest2, (corners[(c + 1) % 3] - corners[c]).squaredNorm());
+        if (longest2 > kNeedle * std::abs(cross2(corners[1] - corners[0], corners[2] - corners[0])))
+          needles |= 1u << e;
       }
+      hinges.face[kNeedles] = needles;
       if (triangles_.empty()) continue;
       for (std::size_t c = 0; c < 3; ++c) {
         triangles_[f].vertices[c] = surface.faces()[f][c];
@@ -240,6 +260,15 @@ void SupportBuilder::propagateSeeing(const SupportSource& source, Scratch& scrat
       if (!passes[e]) continue;
       const std::uint32_t face = hinges.face[e];
       if (stamps[face] == done) continue;
+      if ((hinges.face[kNeedles] >> e & 1) != 0) {
+        const float ax = hinges.ax[e], ay = hinges.ay[e], bx = ax + hinges.ex[e], by = ay + hinges.ey[e];
+        const float cx = -ax - bx, cy = -ay - by;  // the centroid is the origin
+        const float x = sx[e], y = sy[e];
+        const float nearest =
+            std::min({squaredToSegment(x, y, ax, ay, bx, by), squaredToSegment(x, y, bx, by, cx, cy),
+                      squaredToSegment(x, y, cx, cy, ax, ay)});
+        if (nearest > source.radius * source.radius) continue;
+      }
       const Development& from = entry.development;
       const std::uint64_t arrival = arrivals.size();
       const float c = hinges.cosine[e], n = hinges.sine[e];

@@ -56,11 +56,12 @@ class SupportBuilder {
   SupportBuilder(const Surface& surface, const LocalOptions& options);
 
   /// Fills `table` with every pair of a source and a face it reaches: the face's centroid is closer to the
-  /// developed centre than radius + face radius, and the straight line there passes the edges it should
-  /// (edge-window test). Each pair is finalised once, in the order of distance; with Sight::kCarried, in that
-  /// of the length of a path that stays in what is visible. `order` names every source once: the pairs of a
-  /// face follow it, and an order in which neighbours stay together is worked off faster. Throws
-  /// std::bad_alloc when there are more than 2^27 pairs.
+  /// developed centre than radius + face radius (of a needle, the face itself closer than the radius), and
+  /// the straight line there passes the edges it should (edge-window test). Each pair is finalised once, in
+  /// the order of distance; with Sight::kCarried, in that of the length of a path that stays in what is
+  /// visible. `order` names every source once: the pairs of a face follow it, and an order in which
+  /// neighbours stay together is worked off faster. Throws std::bad_alloc when there are more than 2^27
+  /// pairs.
   void build(std::span<const SupportSource> sources, std::span<const std::uint32_t> order,
              SupportTable& table);
 
@@ -79,13 +80,14 @@ class SupportBuilder {
  private:
   /// What the steps across a face's three edges need, one lane per edge: the three are tested at once, and a
   /// neighbour's own record is not touched unless the step succeeds.
+  static constexpr std::size_t kNeedles = 3;
   struct alignas(16) Hinges {
     float cosine[4], sine[4], x[4], y[4];  ///< neighbour coordinates from ours
     float ax[4], ay[4];                    ///< where the shared edge begins, in neighbour coordinates
     float ex[4], ey[4];                    ///< the edge as a vector
     float behind[4];                       ///< largest cross product of edge and S that is behind the edge
     float radius[4];                       ///< circumscribed radius of the neighbour around its centroid
-    std::uint32_t face[4];                 ///< neighbour, or kNone
+    std::uint32_t face[4];  ///< neighbour, or kNone; [kNeedles]: bits of those that are needles
   };
   /// A face for joinCorners().
   struct Triangle {

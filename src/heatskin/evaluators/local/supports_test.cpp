@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numbers>
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/surface/closest_point.h"
 #include "heatskin/surface/sampling.h"
 
 #include "support/tiny_surfaces.h"
@@ -194,6 +196,43 @@ TEST_P(Supports, StayInsideTheirComponentAndStopAtBoundaries) {
     for (const auto& pair : reached)
       EXPECT_EQ(surface.components()[pair.face], surface.components()[source.face]);
   }
+}
+
+TEST_P(Supports, InAFanNeedlesCountByTheirDistance) {
+  // A flat disc of needles: the disc around a centre and the needles it meets, by brute force.
+  constexpr std::uint32_t kSides = 3000;
+  testing::Soup fan;
+  fan.positions.emplace_back(0, 0, 0);
+  for (std::uint32_t i = 0; i < kSides; ++i) {
+    const double angle = 2 * std::numbers::pi * i / kSides;
+    fan.positions.emplace_back(std::cos(angle), std::sin(angle), 0);
+    fan.faces.push_back({0, i + 1, (i + 1) % kSides + 1});
+  }
+  const Surface surface = testing::build(fan);
+  const SupportBuilder builder(surface, options_);
+  constexpr float kRadius = 0.06f;
+  std::size_t pairs = 0;
+  for (const SupportSource& source : sourcesOn(surface, 60, kRadius)) {
+    const Vec3 center = surface.frames()[source.face].fromFace(source.center.cast<double>());
+    std::vector<std::uint8_t> reached(surface.faceCount(), 0);
+    for (const auto& pair : builder.propagate(source)) {
+      reached[pair.face] = 1;
+      ++pairs;
+    }
+    std::size_t wrong = 0;
+    for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
+      const auto& t = surface.faces()[f];
+      const Vec3 weights = closestBarycentric(center, surface.positions()[t[0]], surface.positions()[t[1]],
+                                              surface.positions()[t[2]]);
+      const double distance = (surface.position({f, weights}) - center).norm();
+      // Float motions across up to 3,000 hinges.
+      if (std::abs(distance - static_cast<double>(kRadius)) < 1e-4) continue;
+      wrong += (distance < static_cast<double>(kRadius)) != (reached[f] != 0);
+    }
+    EXPECT_EQ(wrong, 0u) << center.transpose();
+  }
+  // By circles around centroids each source reached nearly all 3,000.
+  EXPECT_LT(pairs / 60, 400u);
 }
 
 TEST_P(Supports, AroundAConePointNothingLoops) {
