@@ -104,7 +104,9 @@ def kill_and_resume(t, number, times, method="local"):
                 not t.exists("o.glb") or t.read("o.glb") == t.read("whole.glb"), "a killed fit leaves part of a product"
             )
         else:
-            files = ["o.glb", "o.toml", "o.glb.checkpoint"]
+            # What a run before was killed over may be cleared away.
+            stale = sorted(set(os.listdir(t.folder)) - set(inputs))
+            files = ["o.glb", "o.toml", "o.glb.checkpoint"] + stale
             stopped = t.run(*again, expect=(DONE, 128 + which), may_make=files, interruption=moment, says="interrupted")
             t.check(
                 (stopped.code == DONE) == t.exists("o.glb") or t.exists("o.glb.checkpoint"),
