@@ -362,9 +362,9 @@ class Inspect : public Verb {
     if (!subject) return subject.error();
     // On one terminal the table below already says it.
     if (visibleShare(subject->surface, subject->appearance) <= 0) {
-      subject->notices.push_back(
-          {"invisible",
-           "the asset is fully transparent (alpha is 0 everywhere): there is nothing to see or to fit"});
+      subject->notices.push_back({"invisible",
+                                  "the asset is fully transparent (alpha is 0 or below the cutoff "
+                                  "everywhere): there is nothing to see or to fit"});
     }
     if (!session.console.bothTerminals()) warnAbout(session, *subject);
 

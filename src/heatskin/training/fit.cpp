@@ -78,7 +78,8 @@ Result<void> checkSomethingToFit(const Surface& surface, const Appearance& appea
   if (visibleShare(surface, appearance, filter) > 0) {
     return inputError("there is nothing to fit: everything with a texture or vertex colours is transparent");
   }
-  return inputError("there is nothing to fit: the asset is fully transparent (alpha is 0 everywhere)");
+  return inputError(
+      "there is nothing to fit: the asset is fully transparent (alpha is 0 or below the cutoff everywhere)");
 }
 
 Result<FitResult> fit(const Surface& surface, const Appearance& appearance, const FitConfig& config,
