@@ -47,9 +47,9 @@ struct ManifestRow {
   std::optional<std::size_t> stored_vertices;
   std::size_t faces = 0;
   std::size_t components = 0;
-  std::size_t boundary_edges = 0;
-  std::size_t nonmanifold_edges = 0;
-  std::vector<ManifestTexture> textures;
+  // Not every manifest has these columns.
+  std::optional<std::size_t> boundary_edges, nonmanifold_edges, materials;
+  std::optional<std::vector<ManifestTexture>> textures;
 };
 
 std::string trimmed(std::string_view text) {
@@ -98,8 +98,8 @@ std::vector<ManifestTexture> texturesIn(const std::string& cell) {
   return textures;
 }
 
-/// Rows of all tables whose head names the columns we know.
-std::vector<ManifestRow> manifestRows(std::istream& stream) {
+/// Rows of all tables whose head names the columns we know; file names are relative to `folder`.
+std::vector<ManifestRow> manifestRows(std::istream& stream, const std::string& folder = "") {
   std::vector<ManifestRow> rows;
   std::map<std::string, std::size_t> columns;
   std::string line;
@@ -114,13 +114,14 @@ std::vector<ManifestRow> manifestRows(std::istream& stream) {
         columns[cells[i]] = i;
       continue;
     }
-    if (!columns.contains("vertices welded (as stored)") || cells.at(1).find('`') == std::string::npos)
-      continue;
+    const char* const vertices_column =
+        columns.contains("vertices") ? "vertices" : "vertices welded (as stored)";
+    if (!columns.contains(vertices_column) || cells.at(1).find('`') == std::string::npos) continue;
     const auto cell = [&](const char* name) { return cells.at(columns.at(name)); };
     ManifestRow row;
-    row.file = cell("file");
+    row.file = folder + cell("file");
     std::erase(row.file, '`');
-    const std::string vertices = cell("vertices welded (as stored)");
+    const std::string vertices = cell(vertices_column);
     row.vertices = numberAt(vertices);
     const std::size_t bracket = vertices.find('(');
     if (bracket != std::string::npos &&
@@ -129,9 +130,13 @@ std::vector<ManifestRow> manifestRows(std::istream& stream) {
     }
     row.faces = numberAt(cell("faces"));
     row.components = numberAt(cell("components"));
-    row.boundary_edges = numberAt(cell("boundary edges"));
-    row.nonmanifold_edges = numberAt(cell("non-manifold edges"));
-    row.textures = texturesIn(cell("base colour texture"));
+    const auto optionalNumber = [&](const char* name) {
+      return columns.contains(name) ? std::optional(numberAt(cell(name))) : std::nullopt;
+    };
+    row.boundary_edges = optionalNumber("boundary edges");
+    row.nonmanifold_edges = optionalNumber("non-manifold edges");
+    row.materials = optionalNumber("materials");
+    if (columns.contains("base colour texture")) row.textures = texturesIn(cell("base colour texture"));
     rows.push_back(std::move(row));
   }
   return rows;
@@ -140,19 +145,22 @@ std::vector<ManifestRow> manifestRows(std::istream& stream) {
 /// How a report differs from its row; empty when it does not.
 std::vector<std::string> differences(const ManifestRow& row, const json& report) {
   std::vector<std::string> found;
-  const auto compare = [&](const char* key, std::size_t expected) {
+  const auto compare = [&](const char* key, std::optional<std::size_t> expected) {
+    if (!expected) return;
     const json value = report.value(key, json());
-    if (value != expected) {
-      found.push_back(std::string(key) + ": " + value.dump() + " instead of " + std::to_string(expected));
+    if (value != *expected) {
+      found.push_back(std::string(key) + ": " + value.dump() + " instead of " + std::to_string(*expected));
     }
   };
   compare("vertices", row.vertices);
-  if (row.stored_vertices) compare("stored_vertices", *row.stored_vertices);
+  compare("stored_vertices", row.stored_vertices);
+  compare("materials", row.materials);
   compare("faces", row.faces);
   compare("components", row.components);
   compare("boundary_edges", row.boundary_edges);
   compare("nonmanifold_edges", row.nonmanifold_edges);
 
+  if (!row.textures) return found;
   std::vector<ManifestTexture> textures;
   for (const json& image : report.value("images", json::array())) {
     const int channels = image.value("channels", 0);
@@ -162,7 +170,7 @@ std::vector<std::string> differences(const ManifestRow& row, const json& report)
                         image.value("format", "")});
   }
   std::sort(textures.begin(), textures.end());
-  std::vector<ManifestTexture> expected = row.textures;
+  std::vector<ManifestTexture> expected = *row.textures;
   // A palette's entries are colours; the report counts their channels.
   for (ManifestTexture& texture : expected) {
     if (texture.mode == "P") texture.mode = "RGB";
@@ -173,8 +181,10 @@ std::vector<std::string> differences(const ManifestRow& row, const json& report)
 
 TEST(Manifest, EveryGoodFileYieldsItsRow) {
   HEATSKIN_REQUIRE_ASSETS();
-  std::ifstream stream(assetsFolder() / "MANIFEST.md");
-  const std::vector<ManifestRow> rows = manifestRows(stream);
+  std::ifstream stream(assetsFolder() / "MANIFEST.md"), materials(assetsFolder() / "pbr" / "MANIFEST.md");
+  std::vector<ManifestRow> rows = manifestRows(stream);
+  for (ManifestRow& row : manifestRows(materials, "pbr/"))
+    rows.push_back(std::move(row));
   std::set<std::string> listed;
   for (const ManifestRow& row : rows) {
     SCOPED_TRACE(row.file);
@@ -203,9 +213,15 @@ TEST(Manifest, TheComparisonReportsPlantedErrors) {
       "edges | base "
       "colour texture | licence |\n|---|---|---|---|---|---|---|---|\n"
       "| `a/b.glb` | 10 (12) | 16 | 2 | 3 | 1 | 64×32 RGB PNG; 8×8 P PNG | x |\n"
-      "| `c.obj` | 7 (OBJ) | 5 | 1 | 0 | 0 | none | y |\n\n| file | class |\n|---|---|\n| `d` | OK |\n");
+      "| `c.obj` | 7 (OBJ) | 5 | 1 | 0 | 0 | none | y |\n\n| file | class |\n|---|---|\n| `d` | OK |\n\n"
+      "| file | vertices | faces | components | materials |\n|---|---|---|---|---|\n| `e.glb` | 4 | 2 | 1 | "
+      "3 |\n");
   const std::vector<ManifestRow> rows = manifestRows(text);
-  ASSERT_EQ(rows.size(), 2u);
+  ASSERT_EQ(rows.size(), 3u);
+  json few = {{"vertices", 4}, {"faces", 2}, {"components", 1}, {"materials", 3}};
+  EXPECT_TRUE(differences(rows[2], few).empty());
+  few["materials"] = 2;
+  EXPECT_EQ(differences(rows[2], few).size(), 1u);
   EXPECT_EQ(rows[0].file, "a/b.glb");
   EXPECT_EQ(rows[0].stored_vertices, 12u);
   EXPECT_EQ(rows[1].stored_vertices, std::nullopt);
