@@ -213,6 +213,21 @@ TEST(Reference, TheSameFacesPassUnchanged) {
   EXPECT_TRUE(reference->notices().empty());
 }
 
+TEST(Reference, ANoticeOfEqualCountsDoesNotContradictItself) {
+  const Asset asset = testing::flatAsset(testing::cube(2), {1, 1, 1, 1});
+  Asset moved = asset;
+  moved.meshes[0].primitives[0].positions[0] *= 0.999;
+  const auto a = Surface::build(asset), b = Surface::build(moved);
+  ASSERT_TRUE(a && b);
+  const Appearance appearance(moved, *b);
+  const auto reference = Reference::match(*a, *b, appearance, "moved");
+  ASSERT_TRUE(reference);
+  ASSERT_EQ(reference->notices().size(), 1u);
+  const std::string& message = reference->notices()[0].message;
+  EXPECT_NE(message.find("(also 48 faces, but other ones)"), std::string::npos) << message;
+  EXPECT_EQ(message.find("e-"), std::string::npos) << "no exponents: " << message;
+}
+
 // Another mesh of the same cube: colours must be found by place, not by face.
 TEST(Reference, AnotherMeshIsMappedByPlace) {
   const testing::Soup coarse = testing::cube(1), fine = testing::cube(3);

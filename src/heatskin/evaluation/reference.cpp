@@ -1,11 +1,14 @@
 #include "heatskin/evaluation/reference.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/base/plural.h"
 #include "heatskin/surface/sampling.h"
 
 namespace heatskin {
@@ -49,6 +52,15 @@ Distances distances(const Surface& from, const Surface& to, const ClosestPointQu
 
 constexpr double kLongestSide = 2;  // of every surface
 
+/// Two digits, but never an exponent: "0.0012", "1021".
+std::string percentText(double percent) {
+  if (!(percent < 1e6)) return "over 1000000";
+  if (percent >= 10) return fmt::format("{:.0f}", percent);
+  if (percent < 1e-4) return percent > 0 ? "less than 0.0001" : "0";
+  const int decimals = 1 - static_cast<int>(std::floor(std::log10(percent)));
+  return fmt::format("{:.{}f}", percent, decimals);
+}
+
 }  // namespace
 
 bool sameFaces(const Surface& a, const Surface& b) {
@@ -87,17 +99,20 @@ Result<Reference> Reference::match(const Surface& texture_surface, const Surface
   const double apart = std::max(there.mean, back.mean) / kLongestSide;
   if (!(apart <= kOtherObjectDistance)) {
     return inputError(
-        fmt::format("{}: is not the object the texture was fitted to (the surfaces are {:.3g} % of its size "
+        fmt::format("{}: is not the object the texture was fitted to (the surfaces are {} % of its size "
                     "apart on average); give the asset it was fitted to, in the same coordinates",
-                    name, 100 * apart));
+                    name, percentText(100 * apart)));
   }
   reference.notices_.push_back(
       {"mapped_reference",
        fmt::format(
-           "the reference is another mesh ({} faces, the texture has {}): colours are compared at the "
-           "nearest points, at most {:.2g} % of the object's size apart",
-           reference_surface.faceCount(), texture_surface.faceCount(),
-           100 * std::max(there.maximum, back.maximum) / kLongestSide),
+           "the reference is another mesh ({}): colours are compared at the nearest points, at most {} % of "
+           "the object's size apart",
+           reference_surface.faceCount() == texture_surface.faceCount()
+               ? fmt::format("also {}, but other ones", plural(texture_surface.faceCount(), "face", "faces"))
+               : fmt::format("{}, the texture has {}", plural(reference_surface.faceCount(), "face", "faces"),
+                             texture_surface.faceCount()),
+           percentText(100 * std::max(there.maximum, back.maximum) / kLongestSide)),
        1, true});
   return reference;
 }

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "heatskin/evaluators/fields/field_evaluator.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
 #include "heatskin/evaluators/spectral/spectral_heat.h"
@@ -45,7 +48,11 @@ Result<std::unique_ptr<Evaluator>> makeEvaluator(const Surface& surface, const E
   PreprocessingCache& cache = preparation.cache != nullptr ? *preparation.cache : none;
   if (options.method == "thermal") return makeThermal(surface, options.thermal, progress, cache);
   if (options.method == "spectral") return makeSpectral(surface, options.spectral, progress, cache);
-  return std::unique_ptr<Evaluator>(std::make_unique<local::LocalEvaluator>(surface, options.local));
+  if (options.method == "local") {
+    return std::unique_ptr<Evaluator>(std::make_unique<local::LocalEvaluator>(surface, options.local));
+  }
+  return usageError(
+      fmt::format("there is no method '{}'; there are {}", options.method, fmt::join(kMethods, ", ")));
 }
 
 }  // namespace heatskin

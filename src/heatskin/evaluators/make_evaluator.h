@@ -31,8 +31,9 @@ struct Preparation {
   PreprocessingCache* cache = nullptr;  ///< null: everything is computed
 };
 
-/// The evaluator `options` ask for. The surface must outlive it. Fails when the surface is too large for the
-/// method, when its operators cannot be solved, or when the user cancels.
+/// The evaluator `options` ask for. The surface must outlive it. Fails when there is no such method (one of
+/// kMethods), when the surface is too large for the method, when its operators cannot be solved, or when the
+/// user cancels.
 Result<std::unique_ptr<Evaluator>> makeEvaluator(const Surface& surface, const EvaluatorOptions& options,
                                                  const Preparation& preparation = {});
 

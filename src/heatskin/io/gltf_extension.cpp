@@ -5,6 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "heatskin/io/reference.h"
+
 namespace heatskin::gltf {
 namespace {
 
@@ -69,6 +73,24 @@ void collectViews(const Json& value, std::set<std::size_t>& indices, std::option
   }
 }
 
+/// Where `name` is among the extensions of something inside `value`; empty if nowhere. Extras are anybody's.
+std::string findInside(const Json& value, const std::string& name, const std::string& where) {
+  if (value.is_array()) {
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      std::string found = findInside(value[i], name, fmt::format("{}[{}]", where, i));
+      if (!found.empty()) return found;
+    }
+  } else if (value.is_object()) {
+    for (const auto& [key, item] : value.items()) {
+      if (key == "extras") continue;
+      if (key == "extensions" && !where.empty() && item.is_object() && item.contains(name)) return where;
+      std::string found = findInside(item, name, where.empty() ? key : where + "." + key);
+      if (!found.empty()) return found;
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::optional<std::string_view>> memberText(std::string_view object, std::string_view name) {
@@ -103,6 +125,10 @@ Result<std::optional<RawExtension>> readRawExtension(const Document& document,
                                                      std::span<const std::uint8_t> text,
                                                      const std::string& name, Buffers& buffers,
                                                      MemoryBudget& budget) {
+  if (const std::string where = findInside(document.root, name, ""); !where.empty()) {
+    return inputError(
+        fmt::format("{} belongs to the root of the document, not to {}", name, quoteForMessage(where)));
+  }
   Fields root(document.root, "");
   const Json* parsed = root.extension(name.c_str());
   if (!root.ok()) return root.error();
@@ -130,6 +156,12 @@ Result<std::optional<RawExtension>> readRawExtension(const Document& document,
   for (const std::size_t index : indices) {
     Result<BufferViewData> view = buffers.view(index);
     if (!view) return Error{view.error().kind, name + ": " + view.error().message};
+    // Both say that vertices or indices are in it.
+    for (const char* property : {"byteStride", "target"}) {
+      if (document.list("bufferViews")[index].contains(property)) {
+        return inputError(fmt::format("{}: bufferView {} must not have a {}", name, index, property));
+      }
+    }
     if (!budget.take(view->bytes.size(), 1)) return inputError(name + ": its buffer views are too large");
     spans.emplace_back(index, view->bytes);
   }

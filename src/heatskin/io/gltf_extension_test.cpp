@@ -72,6 +72,43 @@ TEST(RawExtension, IsHandedOnWithItsViews) {
   }
 }
 
+TEST(RawExtension, ViewsOfVerticesAreRefused) {
+  const std::pair<const char*, int> properties[] = {{"byteStride", 4}, {"target", 34962}, {"target", 34963}};
+  for (const auto& [property, value] : properties) {
+    GltfBuilder builder = extended();
+    builder.json["bufferViews"][3][property] = value;
+    for (const auto& bytes : {builder.glb(), builder.gltf()}) {
+      const auto asset = readGltfBytes(bytes, "a");
+      ASSERT_FALSE(asset) << property;
+      EXPECT_EQ(asset.error().kind, ErrorKind::kInput);
+      EXPECT_NE(asset.error().message.find(std::string(kName) + ": bufferView 3 must not have a " + property),
+                std::string::npos)
+          << asset.error().message;
+    }
+  }
+}
+
+TEST(RawExtension, BelongsToTheRootAndToNothingElse) {
+  for (const char* place : {"/nodes/0", "/meshes/0", "/meshes/0/primitives/0", "/scenes/0", "/buffers/0",
+                            "/asset", "/extensions/OTHER_extension"}) {
+    for (const bool also_root : {false, true}) {
+      GltfBuilder builder = also_root ? extended() : squareBuilder();
+      builder.json["extensionsUsed"] = {kName};
+      builder.json[nlohmann::json::json_pointer(std::string(place) + "/extensions/" + kName)] = {
+          {"version", "1.0"}};
+      const auto asset = readGltfBytes(builder.glb(), "a");
+      ASSERT_FALSE(asset) << place;
+      EXPECT_NE(asset.error().message.find("belongs to the root of the document, not to '"),
+                std::string::npos)
+          << asset.error().message;
+    }
+  }
+  // Extras are the author's own.
+  GltfBuilder builder = squareBuilder();
+  builder.json["nodes"][0]["extras"]["extensions"][kName] = 1;
+  EXPECT_TRUE(readGltfBytes(builder.glb(), "a"));
+}
+
 TEST(RawExtension, IsAbsentFromOrdinaryFiles) {
   GltfBuilder builder = squareBuilder();
   auto asset = readGltfBytes(builder.glb(), "a.glb");

@@ -208,6 +208,21 @@ Result<void> readGeometry(const Document& document, Buffers& buffers, MemoryBudg
   return {};
 }
 
+/// Files the document names, whether or not they were needed.
+void noteReferences(const Document& document, const std::filesystem::path& folder,
+                    std::vector<std::filesystem::path>& files) {
+  for (const char* list : {"buffers", "images"}) {
+    for (const Json& item : document.list(list)) {
+      if (!item.is_object()) continue;
+      const auto uri = item.find("uri");
+      if (uri == item.end() || !uri->is_string() || isDataUri(uri->get_ref<const std::string&>())) continue;
+      const Result<std::string> name = percentDecode(uri->get_ref<const std::string&>());
+      if (!name) continue;
+      if (auto file = resolveReference(folder, *name)) files.push_back(std::move(*file));
+    }
+  }
+}
+
 Result<Asset> readDocument(std::span<const std::uint8_t> bytes, const std::filesystem::path& path,
                            const LoadOptions& options) {
   NoticeList notices;
@@ -239,6 +254,7 @@ Result<Asset> readDocument(std::span<const std::uint8_t> bytes, const std::files
   asset.path = path;
   asset.format = is_glb ? "glb" : "gltf";
   asset.extensions = document->extensions_used;
+  if (options.references != nullptr) noteReferences(*document, path.parent_path(), *options.references);
   MemoryBudget budget(bytes.size());
   Buffers buffers(*document, container.bin, path.parent_path(), budget);
   if (Result<void> done = readGeometry(*document, buffers, budget, options, notices, asset); !done) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <vector>
 
 #include "heatskin/base/result.h"
 #include "heatskin/io/asset.h"
@@ -18,6 +19,9 @@ struct LoadOptions {
                              << 25;  ///< over the whole asset, instances counted; 10 GB as a surface
   std::size_t max_triangles = std::size_t{1} << 25;  ///< over the whole asset, instances counted
   bool load_images = true;                           ///< false: geometry only
+
+  /// Gets the other files an asset consists of (buffers, materials, images); null: nobody asks.
+  std::vector<std::filesystem::path>* references = nullptr;
 };
 
 /// Reads .glb, .gltf, .obj or .ply, told apart by extension and checked against the content. The asset has at

@@ -402,6 +402,7 @@ class ObjParser {
     if (!std::filesystem::exists(*file, ignored)) {
       return warn(quoteForMessage(name) + " does not exist: put it beside the OBJ file");
     }
+    if (options_.references != nullptr) options_.references->push_back(*file);
     const Result<std::vector<std::uint8_t>> bytes = readFile(*file, kMaxMtlBytes);
     if (!bytes) return warn(bytes.error().message + ": not read");
     MtlFile mtl = parseMtl(*bytes, repairUtf8(name));

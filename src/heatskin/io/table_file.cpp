@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
+#include "heatskin/base/plural.h"
 #include "heatskin/io/reference.h"
 
 namespace heatskin {
@@ -104,14 +105,15 @@ Result<Table> parseCsv(std::string_view text) {
     const std::size_t columns = table.values.size() - before;
     if (table.columns == 0) table.columns = columns;
     if (columns != table.columns) {
-      return refuse(fmt::format("{} columns, the lines before have {}", columns, table.columns));
+      return refuse(
+          fmt::format("{}, the lines before have {}", plural(columns, "column", "columns"), table.columns));
     }
   }
   if (!table.header.empty()) {
     if (table.columns == 0) table.columns = table.header.size();
     if (table.columns != table.header.size()) {
-      return inputError(fmt::format("the first line names {} columns, the lines below have {}",
-                                    table.header.size(), table.columns));
+      return inputError(fmt::format("the first line names {}, the lines below have {}",
+                                    plural(table.header.size(), "column", "columns"), table.columns));
     }
   }
   return table;
@@ -193,7 +195,7 @@ Result<Table> parseNpy(std::span<const std::uint8_t> bytes) {
   if (!shape) return inputError("the NumPy array must have two dimensions");
   const auto [rows, columns] = *shape;
   if (columns == 0 || columns > kMaxColumns) {
-    return inputError(fmt::format("the NumPy array has {} columns", columns));
+    return inputError(fmt::format("the NumPy array has {}", plural(columns, "column", "columns")));
   }
   if (rows > data.size() / (columns * type->bytes) || rows * columns * type->bytes != data.size()) {
     return inputError(fmt::format("the NumPy array's shape ({}, {}) does not match its {} bytes", rows,

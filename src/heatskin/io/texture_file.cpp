@@ -85,6 +85,7 @@ Result<int> TextureFiles::loadImage(const std::string& name) {
     file = std::move(*beside);
   }
 
+  if (options_.references != nullptr) options_.references->push_back(file);
   Result<std::vector<std::uint8_t>> bytes = readFile(file, kMaxImageFileBytes);
   if (!bytes) return warn("unreadable_texture", bytes.error().message);
   if (!bytes->empty() && !codecs::isPng(*bytes) && !codecs::isJpeg(*bytes) && !codecs::isWebp(*bytes)) {

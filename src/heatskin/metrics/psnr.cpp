@@ -16,7 +16,7 @@ constexpr std::size_t kBlock = 3 * (std::size_t{1} << 14);
 
 /// Sum of squared differences over values whose pixel (index / 3) counts; `counted` may be empty.
 SquaredError sumOfSquares(std::span<const float> reference, std::span<const float> test,
-                    std::span<const std::uint8_t> counted) {
+                          std::span<const std::uint8_t> counted) {
   std::vector<SquaredError> parts(blockCount(reference.size(), kBlock));
   parallelBlocks(reference.size(), kBlock, [&](std::size_t block, std::size_t begin, std::size_t end) {
     SquaredError part;
@@ -69,8 +69,7 @@ Result<double> psnr(const ImageF& reference, const ImageF& test, const MaskOptio
 }
 
 std::string jsonNumber(double value) {
-  if (std::isnan(value)) return "null";
-  if (std::isinf(value)) return value > 0.0 ? "\"inf\"" : "\"-inf\"";
+  if (!std::isfinite(value)) return "null";
   return fmt::format("{}", value);
 }
 

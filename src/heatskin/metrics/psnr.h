@@ -43,8 +43,8 @@ Result<double> psnr(std::span<const float> reference, std::span<const float> tes
 /// Picture PSNR over the pixels that count. +infinity for identical pictures.
 Result<double> psnr(const ImageF& reference, const ImageF& test, const MaskOptions& options = {});
 
-/// `value` as JSON text: the shortest decimal that reads back to the same double; "inf" or "-inf" in quotes
-/// for the infinities, which JSON numbers cannot hold; null for not-a-number.
+/// `value` as JSON text: the shortest decimal that reads back to the same double; null for infinities and
+/// not-a-number, which JSON cannot hold.
 std::string jsonNumber(double value);
 
 }  // namespace heatskin

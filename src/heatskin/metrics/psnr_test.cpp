@@ -46,7 +46,7 @@ TEST(Psnr, UniformNoiseHasItsVariance) {
 TEST(Psnr, IdenticalPicturesAreInfinite) {
   const ImageF image = wavyPicture(20, 20, 1);
   EXPECT_EQ(*psnr(image, image), std::numeric_limits<double>::infinity());
-  EXPECT_EQ(jsonNumber(*psnr(image, image)), "\"inf\"");
+  EXPECT_EQ(jsonNumber(*psnr(image, image)), "null");
 }
 
 TEST(Psnr, OnlyTheForegroundCounts) {
@@ -122,7 +122,7 @@ TEST(Psnr, BadInputIsNamed) {
 TEST(JsonNumber, ReadsBackOrSaysWhyNot) {
   EXPECT_EQ(jsonNumber(0.1), "0.1");
   EXPECT_EQ(std::stod(jsonNumber(1.0 / 3.0)), 1.0 / 3.0);
-  EXPECT_EQ(jsonNumber(-std::numeric_limits<double>::infinity()), "\"-inf\"");
+  EXPECT_EQ(jsonNumber(-std::numeric_limits<double>::infinity()), "null");
   EXPECT_EQ(jsonNumber(std::numeric_limits<double>::quiet_NaN()), "null");
 }
 

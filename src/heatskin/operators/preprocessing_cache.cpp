@@ -29,10 +29,6 @@ constexpr std::uint32_t kFormatVersion = 1;
 constexpr std::size_t kHeaderBytes = kMagic.size() + sizeof(std::uint32_t) + 4 * sizeof(std::uint64_t);
 constexpr std::string_view kExtension = ".hskcache";
 
-/// A file writeFileAtomically() began and never finished belongs to a process that was killed when it is this
-/// old.
-constexpr std::chrono::hours kAbandoned{24};
-
 using Header = std::array<std::uint8_t, kHeaderBytes>;
 
 Header headerOf(const CacheKey& key, std::span<const std::uint8_t> payload) {
@@ -165,9 +161,8 @@ void PreprocessingCache::makeRoom(std::uint64_t bytes) const {
     if (name.ends_with(kExtension)) {
       entries.push_back({used, it->path(), size});
       total += size;
-    } else if (name.starts_with('.') && name.find(kExtension) != std::string::npos &&
-               fs::file_time_type::clock::now() - used > kAbandoned) {
-      fs::remove(it->path(), gone);
+    } else {
+      removeIfAbandoned(it->path());
     }
   }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
 
 #include <embree3/rtcore.h>
 
@@ -65,7 +66,13 @@ struct ClosestPointQuery::State {
 #else
     device = rtcNewDevice(nullptr);
 #endif
+    // Embree reports a failed allocation and leaves a scene that must not be asked.
+    if (device == nullptr) throw std::bad_alloc();
     scene = rtcNewScene(device);
+    if (scene == nullptr) {
+      rtcReleaseDevice(device);
+      throw std::bad_alloc();
+    }
     rtcSetSceneFlags(scene, RTC_SCENE_FLAG_ROBUST);
     rtcSetSceneBuildQuality(scene, RTC_BUILD_QUALITY_MEDIUM);
     RTCGeometry geometry = rtcNewGeometry(device, RTC_GEOMETRY_TYPE_USER);
@@ -77,6 +84,11 @@ struct ClosestPointQuery::State {
     rtcAttachGeometry(scene, geometry);
     rtcReleaseGeometry(geometry);
     rtcCommitScene(scene);
+    if (rtcGetDeviceError(device) != RTC_ERROR_NONE) {
+      rtcReleaseScene(scene);
+      rtcReleaseDevice(device);
+      throw std::bad_alloc();
+    }
   }
   ~State() {
     rtcReleaseScene(scene);

@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
+#include "heatskin/base/plural.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
 #include "heatskin/evaluators/local/supports.h"
 #include "heatskin/io/glb_builder.h"
@@ -198,12 +199,13 @@ Result<KernelSet> unpackKernels(const ProductExtension& extension, std::span<con
                                 const Asset& asset, const Surface& surface) {
   const SourceTriangles triangles(asset, surface);
   if (extension.triangles != triangles.size()) {
-    return inputError(fmt::format("was made for {} triangles, the scene has {}: the geometry was changed",
-                                  extension.triangles, triangles.size()));
+    return inputError(fmt::format("was made for {}, the scene has {}: the geometry was changed",
+                                  plural(extension.triangles, "triangle", "triangles"), triangles.size()));
   }
   if (bytes.size() % kKernelBytes != 0 || bytes.size() / kKernelBytes != extension.kernels) {
-    return inputError(fmt::format("{} kernels need {} bytes, the buffer view has {}", extension.kernels,
-                                  extension.kernels * kKernelBytes, bytes.size()));
+    return inputError(fmt::format("{} bytes are expected for {}, the buffer view has {}",
+                                  extension.kernels * kKernelBytes,
+                                  plural(extension.kernels, "kernel", "kernels"), bytes.size()));
   }
   KernelSet kernels;
   kernels.mean_color = extension.mean_color;

@@ -333,7 +333,10 @@ Result<ProductExtension> readExtension(const std::string& text) {
   kernels.size("count", extension.kernels, 1, kMaxKernels);
   using Limits = KernelRanges;
   kernels.range("anisotropy", extension.ranges.anisotropy, Limits::kMinAnisotropy, Limits::kMaxAnisotropy);
-  kernels.range("threshold", extension.ranges.threshold, Limits::kMinThreshold, Limits::kMaxThreshold);
+  // 0.3 itself, which is a little below the nearest float.
+  constexpr double kLowestThreshold = 0.3;
+  static_assert(static_cast<float>(kLowestThreshold) == Limits::kMinThreshold);
+  kernels.range("threshold", extension.ranges.threshold, kLowestThreshold, Limits::kMaxThreshold);
   kernels.range("sharpness", extension.ranges.sharpness, Limits::kMinSharpness, Limits::kMaxSharpness);
 
   Reader evaluator = root.object("evaluator");

@@ -230,6 +230,9 @@ TEST(ProductExtension, ValuesOutOfRangeAreRefused) {
   EXPECT_NE(refusalAt("/kernels/anisotropy", {2, 1}), "");
   EXPECT_NE(refusalAt("/kernels/anisotropy", {0.5, 100}), "");
   EXPECT_NE(refusalAt("/kernels/threshold", {0.3, 1}), "");
+  EXPECT_NE(refusalAt("/kernels/threshold", {std::nextafter(0.3, 0.0), 0.9}), "");
+  EXPECT_EQ(refusalAt("/kernels/threshold", {0.3, 0.9}), "") << "0.3 itself, as the documentation says";
+  EXPECT_EQ(refusalAt("/kernels/threshold", {0.3f, 0.9}), "");
   EXPECT_NE(refusalAt("/kernels/sharpness", {10, 1e9}), "");
   EXPECT_NE(refusalAt("/evaluator/diffusionTime", 0), "");
   EXPECT_NE(refusalAt("/evaluator/windowSigma", -0.1), "");

@@ -464,9 +464,10 @@ TEST(ProductReader, SaysWhatIsWrong) {
   };
   contains("\"version\":\"1.1\"", "\"version\":\"2.1\"", "version 2.1 is not supported");
   contains("\"triangles\":12", "\"triangles\":13", "geometry was changed");
-  contains("\"count\":3,\"aniso", "\"count\":2,\"aniso", "2 kernels need 40 bytes, the buffer view has 60");
+  contains("\"count\":3,\"aniso", "\"count\":2,\"aniso",
+           "40 bytes are expected for 2 kernels, the buffer view has 60");
   contains("\"bufferView\":5,\"count\":3", "\"bufferView\":9,\"count\":3", "bufferView 9 does not exist");
-  contains("\"bufferView\":5,\"count\":3", "\"bufferView\":4,\"count\":3", "the buffer view has");
+  contains("\"bufferView\":5,\"count\":3", "\"bufferView\":4,\"count\":3", "bufferView 4 must not have a ");
   contains("\"extensionsUsed\"", "\"extensionsUnus\"", "not listed in extensionsUsed");
   contains("\"isotropic\"", "\"euclidean\"", "twice");
   contains("\"meanColor\"", "\"manColour\"", "has no meanColor");

@@ -104,6 +104,25 @@ TEST(Quantize, ValuesStayInTheirRanges) {
   EXPECT_LT(b.angle, std::numbers::pi);
 }
 
+TEST(Quantize, AScaleFromExactlyTheLeastThresholdStaysInRange) {
+  QuantizeRanges ranges;
+  ranges.threshold = {0.3, 1 - 0x1p-24};
+  for (std::uint32_t code = 0; code <= 65535; ++code) {
+    Code bytes{};
+    bytes[12] = static_cast<std::uint8_t>(code);
+    bytes[13] = static_cast<std::uint8_t>(code >> 8);
+    StoredKernel kernel;
+    ASSERT_FALSE(unpackKernel(bytes, ranges, kernel));
+    ASSERT_GE(kernel.threshold, KernelRanges::kMinThreshold) << code;
+    ASSERT_LE(kernel.threshold, KernelRanges::kMaxThreshold) << code;
+    Code again{};
+    packKernel(kernel, ranges, again);
+    const std::uint32_t back = again[12] + 256u * again[13];
+    // Above 1 - 2^-20 neighbouring codes share a float.
+    if (kernel.threshold < 0.9999f) ASSERT_EQ(back, code);
+  }
+}
+
 TEST(Quantize, NoColourAndBlackStayExact) {
   StoredKernel k;
   EXPECT_EQ(unpack(pack(k)).color, Vec3f::Zero());

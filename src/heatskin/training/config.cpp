@@ -171,18 +171,18 @@ constexpr Option kOptions[] = {
     choice<kDensities>("density.rule", HEATSKIN_FIELD(train.density.rule), "prune and densify as in the paper, or keep the budget full and move idle kernels to errors"),
     option("density.max_kernels", HEATSKIN_FIELD(train.density.max_kernels), 1, kMaxKernels, "kernel budget"),
     option("density.min_kernels", HEATSKIN_FIELD(train.density.min_kernels), 1, kMaxKernels, "pruning stops here"),
-    option("density.prune_from", HEATSKIN_FIELD(train.density.prune_from), 0, 1, "of the steps: first pruning"),
-    option("density.prune_until", HEATSKIN_FIELD(train.density.prune_until), 0, 1, "of the steps: no pruning from here on"),
-    option("density.prune_every", HEATSKIN_FIELD(train.density.prune_every), 0, 1, "of the steps: between prunings"),
-    option("density.prune_count_from", HEATSKIN_FIELD(train.density.prune_count_from), 0, 1, "of the steps: use of kernels counts from here on"),
-    option("density.prune_hits", HEATSKIN_FIELD(train.density.prune_hits), 0, 1, "of the most hits: kernels with fewer go"),
-    option("density.prune_contribution", HEATSKIN_FIELD(train.density.prune_contribution), 0, 1e6, "kernels that contributed less go"),
+    option("density.prune_from", HEATSKIN_FIELD(train.density.prune_from), 0, 1, "paper: of the steps: first pruning"),
+    option("density.prune_until", HEATSKIN_FIELD(train.density.prune_until), 0, 1, "paper: of the steps: no pruning from here on"),
+    option("density.prune_every", HEATSKIN_FIELD(train.density.prune_every), 0, 1, "paper: of the steps: between prunings"),
+    option("density.prune_count_from", HEATSKIN_FIELD(train.density.prune_count_from), 0, 1, "paper: of the steps: use of kernels counts from here on"),
+    option("density.prune_hits", HEATSKIN_FIELD(train.density.prune_hits), 0, 1, "paper: of the most hits: kernels with fewer go"),
+    option("density.prune_contribution", HEATSKIN_FIELD(train.density.prune_contribution), 0, 1e6, "paper: kernels that contributed less go"),
     option("density.densify_from", HEATSKIN_FIELD(train.density.densify_from), 0, 1, "of the steps: first densification"),
     option("density.densify_until", HEATSKIN_FIELD(train.density.densify_until), 0, 1, "of the steps: none from here on"),
     option("density.densify_every", HEATSKIN_FIELD(train.density.densify_every), 0, 1, "of the steps: between densifications"),
     option("density.densify_count_from", HEATSKIN_FIELD(train.density.densify_count_from), 0, 1, "of the steps: errors count from here on"),
-    option("density.error_steps", HEATSKIN_FIELD(train.density.error_steps), 0, 1, "of the steps: accumulated errors are divided by so many"),
-    option("density.error_threshold", HEATSKIN_FIELD(train.density.error_threshold), 0, 1e6, "kernels with a larger error multiply"),
+    option("density.error_steps", HEATSKIN_FIELD(train.density.error_steps), 0, 1, "paper: of the steps: accumulated errors are divided by so many"),
+    option("density.error_threshold", HEATSKIN_FIELD(train.density.error_threshold), 0, 1e6, "paper: kernels with a larger error multiply"),
     option("density.growth", HEATSKIN_FIELD(train.density.growth), 0, 10, "of the present number: new kernels at once"),
     option("density.split_above", HEATSKIN_FIELD(train.density.split_above), 0, 1, "1 - threshold above which a kernel is split, not cloned"),
     option("density.split_distance", HEATSKIN_FIELD(train.density.split_distance), 0, kMaxLength, "times (1 - threshold): how far halves move"),
@@ -522,8 +522,11 @@ Result<void> setOption(FitConfig& config, std::string_view assignment) {
       break;
   }
   if (!value) {
-    return usageError(fmt::format("{}: '{}' is no {}", key, printable(text),
-                                  o->type == Type::kBool ? "true or false" : typeText(*o)));
+    const std::string wanted =
+        o->type == Type::kBool
+            ? "true or false"
+            : "a" + (o->type == Type::kInteger ? "n integer" : std::string(" number")) + ", " + rangeText(*o);
+    return usageError(fmt::format("{}: '{}' is not {}", key, printable(text), wanted));
   }
   if (const auto problem = rangeProblem(*o, *value)) {
     return usageError(fmt::format("{}: {}", key, printable(*problem)));
@@ -576,8 +579,30 @@ std::vector<OptionDifference> configDifferences(const FitConfig& first, const Fi
 std::vector<OptionInfo> fitOptions() {
   std::vector<OptionInfo> infos;
   for (const Option& o : kOptions)
-    infos.push_back({o.key, typeText(o), rangeText(o), o.help});
+    infos.push_back({o.key, typeText(o), rangeText(o), o.help, o.low, o.high});
   return infos;
+}
+
+std::string withoutEffect(const FitConfig& config, std::string_view key) {
+  const Option* o = findOption(key);
+  if (o == nullptr) return {};
+  const std::size_t dot = key.find('.');
+  const std::string_view section = dot == std::string_view::npos ? std::string_view() : key.substr(0, dot);
+  const std::string_view method = config.evaluator.method;
+  const bool of_method = std::find(std::begin(kMethods), std::end(kMethods), section) != std::end(kMethods);
+  if ((of_method && section != method) || (o->help.ends_with("; local only") && method != "local"))
+    return fmt::format("method is {}", method);
+  // "stratified: ..." in a section whose rule is another one; the texts say where an option counts.
+  for (const std::string_view rule_key : {"sampling.rule", "density.rule", "rates.decay"}) {
+    if (!rule_key.starts_with(section) || section.empty()) continue;
+    const Option* rule = findOption(rule_key);
+    const auto chosen = std::get<std::string_view>(rule->get(config));
+    for (const std::string_view name : rule->names) {
+      if (name != chosen && o->help.starts_with(fmt::format("{}: ", name)))
+        return fmt::format("{} is {}", rule_key, chosen);
+    }
+  }
+  return {};
 }
 
 std::string optionText(const FitConfig& config, std::string_view key) {

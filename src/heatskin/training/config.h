@@ -62,14 +62,18 @@ std::vector<OptionDifference> configDifferences(const FitConfig& first, const Fi
 
 /// An option as people see it.
 struct OptionInfo {
-  std::string_view key;   ///< "rates.anisotropy"
-  std::string type;       ///< "number", "integer", "true|false" or the choices, "halving|cosine"
-  std::string range;      ///< "0 .. 1000", empty for choices
-  std::string_view help;  ///< one line
+  std::string_view key;      ///< "rates.anisotropy"
+  std::string type;          ///< "number", "integer", "true|false" or the choices, "halving|cosine"
+  std::string range;         ///< "0 .. 1000", empty for choices
+  std::string_view help;     ///< one line
+  double low = 0, high = 0;  ///< ends of the range of a number
 };
 
 /// All options, in the order of the table.
 std::vector<OptionInfo> fitOptions();
+
+/// Why a fit with `config` does not look at an option ("method is local"); empty if it does.
+std::string withoutEffect(const FitConfig& config, std::string_view key);
 
 /// The value of an option as TOML; `key` is one of fitOptions().
 std::string optionText(const FitConfig& config, std::string_view key);

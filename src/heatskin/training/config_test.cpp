@@ -317,5 +317,30 @@ TEST(Config, ASmallerBudgetHasASmallerStart) {
   EXPECT_EQ(config.train.start.kernels, 1000u) << "a larger budget is reached by densification";
 }
 
+TEST(FitConfig, OptionsNobodyLooksAtAreKnown) {
+  FitConfig config;  // the structs' defaults: local, sampling and density of the paper, rates that halve
+  EXPECT_EQ(withoutEffect(config, "thermal.rank"), "method is local");
+  EXPECT_EQ(withoutEffect(config, "spectral.modes"), "method is local");
+  EXPECT_EQ(withoutEffect(config, "local.window_sigma"), "");
+  EXPECT_EQ(withoutEffect(config, "wrap_angle"), "");
+  EXPECT_EQ(withoutEffect(config, "sampling.error_power"), "sampling.rule is paper");
+  EXPECT_EQ(withoutEffect(config, "sampling.error_keep"), "");
+  EXPECT_EQ(withoutEffect(config, "density.insert_share"), "density.rule is paper");
+  EXPECT_EQ(withoutEffect(config, "density.prune_hits"), "");
+  EXPECT_EQ(withoutEffect(config, "rates.final_rate"), "rates.decay is halving");
+  EXPECT_EQ(withoutEffect(config, "steps"), "");
+  for (const char* assignment :
+       {"method=thermal", "sampling.rule=stratified", "density.rule=budget", "rates.decay=cosine"})
+    ASSERT_TRUE(setOption(config, assignment));
+  EXPECT_EQ(withoutEffect(config, "thermal.rank"), "");
+  EXPECT_EQ(withoutEffect(config, "local.window_sigma"), "method is thermal");
+  EXPECT_EQ(withoutEffect(config, "wrap_angle"), "method is thermal");
+  EXPECT_EQ(withoutEffect(config, "sampling.error_power"), "");
+  EXPECT_EQ(withoutEffect(config, "sampling.error_keep"), "sampling.rule is stratified");
+  EXPECT_EQ(withoutEffect(config, "density.insert_share"), "");
+  EXPECT_EQ(withoutEffect(config, "density.prune_hits"), "density.rule is budget");
+  EXPECT_EQ(withoutEffect(config, "rates.final_rate"), "");
+}
+
 }  // namespace
 }  // namespace heatskin

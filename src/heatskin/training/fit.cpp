@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
+#include "heatskin/base/plural.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/evaluators/make_evaluator.h"
 #include "heatskin/training/streams.h"
@@ -38,10 +39,10 @@ double medianAfterWarmup(std::vector<float> seconds) {
   return static_cast<double>(*middle);
 }
 
-/// Why a checkpoint cannot be gone on from; nothing if it can.
+/// Why a checkpoint cannot be resumed; nothing if it can.
 Result<void> checkOrigin(const Checkpoint& checkpoint, const InputHash& input, const FitConfig& config,
                          const std::string& name) {
-  constexpr const char* kRemedy = "or start anew without --resume";
+  constexpr const char* kRemedy = "or start over without --resume";
   if (checkpoint.program != kVersion) {
     return inputError(fmt::format("{}: was written by heatskin {}, this is {}; finish with that version {}",
                                   name, checkpoint.program, kVersion, kRemedy));
@@ -103,16 +104,32 @@ Result<FitResult> fit(const Surface& surface, const Appearance& appearance, cons
     const bool exists = std::filesystem::exists(control.checkpoint, ignored);
     if (control.resume == Resume::kMustBeThere && !exists) {
       return inputError(
-          fmt::format("{}: there is no checkpoint to go on from; start without --resume", name));
+          fmt::format("{}: there is no checkpoint to resume from; start without --resume", name));
     }
     resuming = control.resume != Resume::kNo && exists;
   }
+  const auto notify = [&](Notice notice) {
+    if (control.notify) control.notify(notice);
+    result.notices.push_back(std::move(notice));
+  };
+  // With kIfThere a damaged file is no reason to stop; one that belongs to another fit is.
+  const auto startOver = [&](const Error& problem) -> Result<void> {
+    if (control.resume != Resume::kIfThere) return problem;
+    notify({"checkpoint_damaged", problem.message + "; the fit starts over"});
+    resuming = false;
+    checkpoint.state = {};
+    result.history = {};
+    return {};
+  };
   if (resuming) {
     auto found = loadCheckpoint(control.checkpoint);
-    if (!found) return found.error();
-    if (auto mine = checkOrigin(*found, checkpoint.input, config, name); !mine) return mine.error();
-    checkpoint.state = std::move(found->state);
-    result.history = std::move(found->history);
+    if (!found) {
+      if (auto over = startOver(found.error()); !over) return over.error();
+    } else {
+      if (auto mine = checkOrigin(*found, checkpoint.input, config, name); !mine) return mine.error();
+      checkpoint.state = std::move(found->state);
+      result.history = std::move(found->history);
+    }
   }
 
   Stopwatch watch;
@@ -127,9 +144,13 @@ Result<FitResult> fit(const Surface& surface, const Appearance& appearance, cons
     const auto steps = static_cast<std::size_t>(std::max(0, checkpoint.state.step));
     if (result.history.losses.size() != steps || result.history.step_seconds.size() != steps ||
         !trainer.restore(std::move(checkpoint.state))) {
-      return inputError(fmt::format("{}: holds a state that cannot be; start anew without --resume", name));
+      const bool must = control.resume == Resume::kMustBeThere;
+      const Error problem = inputError(fmt::format("{}: holds a state that cannot be{}", name,
+                                                   must ? "; start over without --resume" : ""));
+      if (auto over = startOver(problem); !over) return over.error();
+    } else {
+      result.resumed_at = trainer.stepsDone();
     }
-    result.resumed_at = trainer.stepsDone();
   }
 
   const TrainProfile profile_before = result.history.profile;
@@ -152,15 +173,16 @@ Result<FitResult> fit(const Surface& surface, const Appearance& appearance, cons
   if (result.resumed_at > 0) progress.update(static_cast<std::size_t>(result.resumed_at), "resumed");
   double since_save = 0, smooth_loss = 0, smooth_psnr = 0, smooth_weight = 0;
   watch.lap();
-  bool cancelled = false;
+  bool cancelled = false, failed_before = false;
   while (!trainer.finished()) {
     cancelled = cancelled || progress.cancelled();
     if (trainer.canSave()) {
       if (cancelled) break;
       if (saving && since_save >= control.checkpoint_interval_s && trainer.stepsDone() > result.resumed_at) {
         if (auto saved = save(); !saved) {
-          // The fit itself is in good health: go on and try again later.
-          result.notices.push_back({"checkpoint_not_written", saved.error().message});
+          // The fit itself is in good health: continue and try again later. Once is enough to be told.
+          if (!failed_before) notify({"checkpoint_not_written", saved.error().message});
+          failed_before = true;
         }
         since_save = 0;
         watch.lap();  // writing is no part of the optimisation
@@ -176,8 +198,8 @@ Result<FitResult> fit(const Surface& surface, const Appearance& appearance, cons
     smooth_psnr = kLossKeep * smooth_psnr + (1 - kLossKeep) * report.psnr;
     smooth_weight = kLossKeep * smooth_weight + (1 - kLossKeep);
     progress.update(static_cast<std::size_t>(trainer.stepsDone()),
-                    fmt::format("loss {:.5f}  psnr {:.2f} dB  {} kernels", smooth_loss / smooth_weight,
-                                smooth_psnr / smooth_weight, report.kernels));
+                    fmt::format("loss {:.5f}  psnr {:.2f} dB  {}", smooth_loss / smooth_weight,
+                                smooth_psnr / smooth_weight, plural(report.kernels, "kernel", "kernels")));
   }
   result.complete = trainer.finished();
   result.steps_done = trainer.stepsDone();

@@ -23,7 +23,7 @@ namespace heatskin {
 /// Whether a fit begins where a checkpoint ended.
 enum class Resume {
   kNo,           ///< no
-  kIfThere,      ///< if the file exists
+  kIfThere,      ///< if the file exists; one that is damaged is replaced, with a notice
   kMustBeThere,  ///< yes, and it is an error if there is no such file
 };
 
@@ -36,6 +36,9 @@ struct FitControl {
 
   /// How files are written; writeFileAtomically() if empty.
   std::function<Result<void>(const std::filesystem::path&, std::span<const std::uint8_t>)> write;
+
+  /// Hears each of FitResult::notices when it arises; may be empty.
+  std::function<void(const Notice&)> notify;
 };
 
 struct FitResult {
@@ -48,7 +51,7 @@ struct FitResult {
   double preprocess_seconds = 0;   ///< the evaluator's
   double init_seconds = 0;         ///< from surface and appearance to the first step, preprocessing included
   double median_step_seconds = 0;  ///< after warm-up (the first tenth of the steps)
-  std::vector<Notice> notices;     ///< checkpoints that could not be written
+  std::vector<Notice> notices;     ///< checkpoints that could not be read or written
 };
 
 /// Fails, with the reason, if no kernels are needed: nothing has more than its material's colour, or nothing
