@@ -65,7 +65,8 @@ Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, std::
   std::vector<double> steps;
   for (int i = 0; i < kSteps; ++i)
     steps.push_back(1e3 * trainer.step().seconds);
-  rows.push_back(measuredRow("step_ms", "ms", steps, fmt::format("{} kernels, {} threads", kKernels, all)));
+  rows.push_back(
+      measuredRow("step_ms", "ms", steps, fmt::format("{} kernels, {}", kKernels, threadsText(all))));
   double sum = 0;
   for (const double step : steps)
     sum += step / static_cast<double>(steps.size());
@@ -73,7 +74,7 @@ Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, std::
       countedRow("step_mean_ms", "ms", sum, "the same steps, new lists every tenth of them included"));
 
   std::vector<double> two_vs_one;
-  for (int r = 0; r < std::max(3, options.repeats / 2); ++r) {
+  for (int r = 0; all > 1 && r < std::max(3, options.repeats / 2); ++r) {
     double spent[2] = {};
     for (const int threads : {1, 2}) {
       setThreadCount(threads);
@@ -85,7 +86,8 @@ Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, std::
     two_vs_one.push_back(spent[0] / spent[1]);
   }
   setThreadCount(all);
-  rows.push_back(measuredRow("two_threads_vs_one", "x", two_vs_one, "ten whole steps each, in turns"));
+  if (all > 1)
+    rows.push_back(measuredRow("two_threads_vs_one", "x", two_vs_one, "ten whole steps each, in turns"));
 
   const KernelSet kernels = trainer.kernels();
   evaluator.expectBatches(false);
@@ -116,7 +118,7 @@ Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, std::
   for (std::size_t i = 0; i < seconds[3].size(); ++i)
     ratios.push_back(seconds[4][i] / seconds[3][i]);
   rows.push_back(
-      measuredRow("query_mpoints_s", "M/s", rates, fmt::format("{} points, {} threads", kQueries, all)));
+      measuredRow("query_mpoints_s", "M/s", rates, fmt::format("{} points, {}", kQueries, threadsText(all))));
   rows.push_back(
       measuredRow("simd_vs_scalar", "x", ratios, "candidates and responses, one thread, same run"));
   return {};

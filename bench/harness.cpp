@@ -160,6 +160,10 @@ std::size_t peakResidentBytes() {
   return static_cast<std::size_t>(usage.ru_maxrss) * 1024;  // kibibytes on Linux
 }
 
+std::string threadsText(int threads) {
+  return fmt::format("{} {}", threads, threads == 1 ? "thread" : "threads");
+}
+
 std::span<const BenchInfo> benches() {
   static const bool sorted = [] {
     std::sort(registry().begin(), registry().end(),
@@ -179,8 +183,9 @@ Result<BenchReport> runBench(const std::string& name, const BenchOptions& option
   return usageError(fmt::format("there is no bench '{}'; choose one of: {}", name, known));
 }
 
-RegisterBench::RegisterBench(std::string name, std::string summary, BenchFunction function) {
-  registry().push_back({std::move(name), std::move(summary), function});
+RegisterBench::RegisterBench(std::string name, std::string summary, BenchFunction function,
+                             std::vector<std::string> ignored) {
+  registry().push_back({std::move(name), std::move(summary), function, std::move(ignored)});
 }
 
 }  // namespace heatskin::bench

@@ -103,7 +103,11 @@ struct BenchInfo {
   std::string name;
   std::string summary;  ///< one line for the list
   BenchFunction function = nullptr;
+  std::vector<std::string> ignored = {};  ///< options of `heatskin bench` without effect: "--repeats"
 };
+
+/// "1 thread", "2 threads".
+std::string threadsText(int threads);
 
 /// All benches, sorted by name.
 std::span<const BenchInfo> benches();
@@ -113,7 +117,8 @@ Result<BenchReport> runBench(const std::string& name, const BenchOptions& option
 
 /// At file scope of a bench's source: `const RegisterBench registration{"walk", "...", &runWalkBench};`
 struct RegisterBench {
-  RegisterBench(std::string name, std::string summary, BenchFunction function);
+  RegisterBench(std::string name, std::string summary, BenchFunction function,
+                std::vector<std::string> ignored = {});
 };
 
 }  // namespace heatskin::bench

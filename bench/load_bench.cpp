@@ -127,8 +127,8 @@ Result<BenchReport> runLoadBench(const BenchOptions& options) {
   return report;
 }
 
-const RegisterBench registration{"load", "time and memory from file to surface, per million faces",
-                                 &runLoadBench};
+const RegisterBench registration{
+    "load", "time and memory from file to surface, per million faces", &runLoadBench, {"--seed"}};
 
 }  // namespace
 }  // namespace heatskin::bench

@@ -50,11 +50,10 @@ struct TemporaryFolder {
   }
 };
 
-/// All threads, and what it was before at the end.
-struct AllThreads {
+/// What it was before, at the end.
+struct KeepThreads {
   int before = threadCount();
-  AllThreads() { setThreadCount(0); }
-  ~AllThreads() { setThreadCount(before); }
+  ~KeepThreads() { setThreadCount(before); }
 };
 
 /// Processor seconds of a call, of all threads of this program: steadier than the clock where others work,
@@ -161,7 +160,7 @@ Result<BenchReport> runSpectralBench(const BenchOptions& options) {
                                path.empty() ? "built-in pumpkin" : path.filename().string(),
                                surface->vertexCount(), surface->componentCount());
   auto& rows = report.rows;
-  const AllThreads threads_at_end;
+  const KeepThreads threads_at_end;
   const int all = threadCount(), runs = std::min(options.repeats, kMostRuns);
   Progress& progress = options.progress != nullptr ? *options.progress : silentProgress();
 
@@ -193,13 +192,14 @@ Result<BenchReport> runSpectralBench(const BenchOptions& options) {
   }
   setThreadCount(all);
   rows.push_back(measuredRow("preprocess_s", "s", total,
-                             fmt::format("assembly, eigenpairs, alignment; no cache, {} threads", all)));
+                             "assembly, eigenpairs, alignment; no cache, " + threadsText(all)));
   rows.push_back(measuredRow("preprocess_cpu_s", "s", processor,
-                             fmt::format("processor time of the same, {} threads together", all)));
-  rows.push_back(measuredRow("eigen_s", "s", eigen, fmt::format("43 operators, {} threads", all)));
+                             fmt::format("processor time of the same, {} together", threadsText(all))));
+  rows.push_back(measuredRow("eigen_s", "s", eigen, "43 operators, " + threadsText(all)));
   rows.push_back(measuredRow("align_s", "s", align, "50 bases, rounded to float16"));
   rows.push_back(measuredRow("preprocess_1t_s", "s", one_thread, "one thread"));
-  rows.push_back(measuredRow("two_threads_vs_one", "x", ratio, fmt::format("{} threads, same round", all)));
+  if (all > 1)
+    rows.push_back(measuredRow("two_threads_vs_one", "x", ratio, threadsText(all) + ", same round"));
   rows.push_back(countedRow("bases_mb", "MB", static_cast<double>(bases->vectors.size()) * 2e-6, "float16"));
   rows.push_back(countedRow("embedding_mb", "MB", static_cast<double>(bases->embedding.size()) * 4e-6));
 

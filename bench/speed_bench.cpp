@@ -188,8 +188,7 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
   report.subject = fmt::format("{}, {} faces, preset paper, {} steps", subject.name,
                                subject.surface.faceCount(), config.train.steps);
   const int threads_before = threadCount();
-  setThreadCount(0);
-  const int all = threadCount();
+  const int all = threads_before;
   auto& rows = report.rows;
   Progress* progress = options.progress;
 
@@ -220,9 +219,9 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
   }
   const double optimise = watch.lap();
   if (progress != nullptr) progress->end();
-  rows.push_back(measuredRow("step_ms", "ms", steps, fmt::format("{} threads, all steps", all)));
+  rows.push_back(measuredRow("step_ms", "ms", steps, threadsText(all) + ", all steps"));
   rows.push_back(
-      countedRow("optimise_s", "s", optimise, fmt::format("{} steps, {} threads", steps.size(), all)));
+      countedRow("optimise_s", "s", optimise, fmt::format("{} steps, {}", steps.size(), threadsText(all))));
   const TrainProfile& p = trainer.profile();
   for (const auto& [name, seconds] : {std::pair{"sampling", p.sampling},
                                       {"candidates", p.candidates},
@@ -280,11 +279,11 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
       },
   };
   const auto seconds = measureTogether(subjects, options.repeats, progress);
-  rows.push_back(
-      measuredRow("rebuild_r015_ms", "ms", scaled(seconds[0], 1e3),
-                  fmt::format("{} kernels, {} pairs, {} threads", kernels.size(), table.pairCount(), all)));
+  rows.push_back(measuredRow(
+      "rebuild_r015_ms", "ms", scaled(seconds[0], 1e3),
+      fmt::format("{} kernels, {} pairs, {}", kernels.size(), table.pairCount(), threadsText(all))));
   rows.push_back(measuredRow("query_mpoints_s", "M/s", rates(seconds[1], 1e-6 * kQueries),
-                             fmt::format("{} points, {} threads", kQueries, all)));
+                             fmt::format("{} points, {}", kQueries, threadsText(all))));
   rows.push_back(measuredRow("query_1t_mpoints_s", "M/s", rates(seconds[7], 1e-6 * kQueries), "one thread"));
   rows.push_back(measuredRow("simd_vs_scalar", "x", ratios(seconds[3], seconds[2]),
                              "forward and backward of 4,096 queries, one thread, same run"));
@@ -295,12 +294,12 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
   rows.push_back(measuredRow("exp_m_s", "M/s", exp_rate, "nothing but exponentials, one thread"));
   rows.push_back(measuredRow("exp_roofline_fraction", "", ratios(pair_rate, exp_rate),
                              "pair responses / exponentials, same run"));
-  rows.push_back(measuredRow("rebuild_two_threads_vs_one", "x", ratios(seconds[6], seconds[0]),
-                             fmt::format("{} threads", all)));
+  rows.push_back(
+      measuredRow("rebuild_two_threads_vs_one", "x", ratios(seconds[6], seconds[0]), threadsText(all)));
 
   // Steps with one and with two threads, from the same state, in turns.
   std::vector<double> two_vs_one;
-  for (int r = 0; r < std::max(3, options.repeats / 2); ++r) {
+  for (int r = 0; all > 1 && r < std::max(3, options.repeats / 2); ++r) {
     double spent[2] = {};
     for (const int threads : {1, 2}) {
       if (!trainer.restore(late)) break;
@@ -315,7 +314,10 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
     if (spent[1] > 0) two_vs_one.push_back(spent[0] / spent[1]);
   }
   setThreadCount(all);
-  rows.push_back(measuredRow("two_threads_vs_one", "x", two_vs_one, "whole steps from one state, in turns"));
+  if (all > 1) {
+    rows.push_back(
+        measuredRow("two_threads_vs_one", "x", two_vs_one, "whole steps from one state, in turns"));
+  }
 
   // Large faces (trap 11.7).
   const std::filesystem::path fox_path = options.asset.empty() ? sharedAsset("fox.glb") : "";

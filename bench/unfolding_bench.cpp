@@ -160,8 +160,10 @@ Result<BenchReport> runUnfoldingBench(const BenchOptions& options) {
   return report;
 }
 
-const RegisterBench registration{
-    "unfolding", "distance errors of developments against exact geodesics on spot", &runUnfoldingBench};
+const RegisterBench registration{"unfolding",
+                                 "distance errors of developments against exact geodesics on spot",
+                                 &runUnfoldingBench,
+                                 {"--seed", "--repeats"}};
 
 }  // namespace
 }  // namespace heatskin::bench

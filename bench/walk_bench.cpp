@@ -73,8 +73,6 @@ Result<BenchReport> runWalkBench(const BenchOptions& options) {
   report.subject = fmt::format("{}, {} faces", path.empty() ? "built-in torus" : path.filename().string(),
                                surface->faceCount());
 
-  const int threads_before = threadCount();
-  setThreadCount(0);
   const int all = threadCount();
   const std::vector<SurfacePoint> starts = sampleSurface(*surface, kWalks, options.seed);
   const RandomStream random(options.seed, 1);
@@ -117,8 +115,7 @@ Result<BenchReport> runWalkBench(const BenchOptions& options) {
       ratio.push_back(alone[r] / together[r]);
     }
     report.rows.push_back(measuredRow("walk_" + length + "_1t", "walks/s", rate_alone));
-    report.rows.push_back(
-        measuredRow("walk_" + length + "_all", "walks/s", rate_together, fmt::format("{} threads", all)));
+    report.rows.push_back(measuredRow("walk_" + length + "_all", "walks/s", rate_together, threadsText(all)));
     extra.push_back(measuredRow("walk_" + length + "_all_over_1t", "ratio", ratio, "same run"));
 
     walker.walk(starts, directions[l], outcomes);
@@ -138,7 +135,6 @@ Result<BenchReport> runWalkBench(const BenchOptions& options) {
   }
   report.rows.insert(report.rows.end(), extra.begin(), extra.end());
   report.rows.push_back(measuredRow("walk_table_ms", "ms", table_times, "building the table of a Walker"));
-  setThreadCount(threads_before);
   return report;
 }
 

@@ -30,7 +30,34 @@ class Bench : public Verb {
         ->type_name("N")
         ->check(CLI::Range(kFewestSteps, 1'000'000));
     app.add_flag("--names", names_only_, "Print the names only, for scripts");
+    app_ = &app;
     app.footer("Example:\n  heatskin bench walk --json walk.json");
+  }
+
+  Result<void> prepare(Session& session) override {
+    const auto given = [&](const char* option) { return app_->count(option) > 0; };
+    if (name_.empty()) {
+      for (const char* option : {"--asset", "--repeats", "--steps", "--seed", "--threads"}) {
+        if (given(option)) {
+          return usageError(fmt::format("{} needs the NAME of a bench; 'heatskin bench' lists them", option));
+        }
+      }
+    } else if (names_only_) {
+      return usageError("--names lists all benches; leave out the NAME or --names");
+    }
+    if (given("--steps") && name_ != "speed") {
+      return usageError(fmt::format("--steps is for 'heatskin bench speed' only, not for {}", name_));
+    }
+    for (const bench::BenchInfo& info : bench::benches()) {
+      if (info.name != name_) continue;
+      for (const std::string& option : info.ignored) {
+        if (given(option.c_str()))
+          return usageError(
+              fmt::format("{} has no effect on 'heatskin bench {}'; leave it out", option, name_));
+      }
+    }
+    session.files.reads(asset_, "--asset");
+    return {};
   }
 
   Result<void> run(Session& session) override {
@@ -78,6 +105,7 @@ class Bench : public Verb {
     return saveJson(session.console, session.common.json, json);
   }
 
+  const CLI::App* app_ = nullptr;
   std::string name_;
   std::string asset_;
   int repeats_ = bench::BenchOptions{}.repeats;

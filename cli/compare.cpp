@@ -72,10 +72,20 @@ class Compare : public Verb {
     app_ = &app;
   }
 
+  bool random() const override { return false; }
+
+  Result<void> prepare(Session& session) override {
+    if (app_->count("-o") > 0 && output_.empty())
+      return usageError("-o: the name of the file is empty; 'heatskin compare --help' explains");
+    session.files.reads(reference_, "REFERENCE");
+    session.files.reads(test_, "TEST");
+    session.files.reads(mask_, "--mask");
+    session.files.reads(lpips_weights_, "--lpips-weights");
+    session.files.writes(output_, "-o", ".png");
+    return {};
+  }
+
   Result<void> run(Session& session) override {
-    if (app_->count("-o") > 0) {
-      if (auto writable = checkOutputFile(output_, ".png"); !writable) return writable.error();
-    }
     auto reference = readPicture(reference_);
     if (!reference) return reference.error();
     auto test = readPicture(test_);
@@ -100,7 +110,7 @@ class Compare : public Verb {
     json["height"] = reference.height;
     std::vector<std::vector<std::string>> rows;
     const auto record = [&](const char* key, const char* label, double value, const std::string& text) {
-      json[key] = jsonNumber(value);
+      addDecibels(json, key, value);
       rows.push_back({label, text});
     };
     // A metric that a small picture does not allow is left out by name; the others still count.
@@ -115,7 +125,7 @@ class Compare : public Verb {
     const auto decibels = psnr(reference, test);
     if (!decibels) return decibels.error();
     record("psnr", "PSNR", *decibels,
-           std::isinf(*decibels) ? "infinite (identical)" : fmt::format("{:.3f} dB", *decibels));
+           std::isinf(*decibels) ? "infinite (identical)" : fixed(*decibels, 3) + " dB");
 
     if (const auto value = ssim(reference, test)) {
       record("ssim", "SSIM", *value, fmt::format("{:.5f}", *value));

@@ -285,6 +285,27 @@ std::string humanSeconds(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
 }
 
+std::string fixed(double value, int decimals) {
+  std::string text = fmt::format("{:.{}f}", value, decimals);
+  if (text.find_first_not_of("-0.") == std::string::npos && text.starts_with('-')) text.erase(0, 1);
+  return text;
+}
+
+std::string percent(double share) {
+  const double value = 100 * share;
+  const double size = std::abs(value);
+  if (!(size > 0)) return std::isnan(value) ? "unknown" : "0 %";
+  if (size < 1e-4) return value > 0 ? "under 0.0001 %" : "0 %";
+  // Three digits: 99.9, 0.0123; but 1021 is 1021.
+  const int decimals = std::clamp(2 - static_cast<int>(std::floor(std::log10(size))), 0, 6);
+  std::string text = fmt::format("{:.{}f}", value, decimals);
+  if (text.find('.') != std::string::npos) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.')) text.pop_back();
+  }
+  return text + " %";
+}
+
 std::string counted(std::size_t count, std::string_view singular, std::string_view plural) {
   return fmt::format("{} {}", grouped(count), count == 1 ? singular : plural);
 }

@@ -94,6 +94,12 @@ std::string humanBytes(double bytes);
 /// "12 s", "3 min 20 s", "0.34 s".
 std::string humanSeconds(double seconds);
 
+/// `value` with so many decimals; what rounds to zero is 0, never -0.
+std::string fixed(double value, int decimals);
+
+/// A share as "0.12 %": three digits, never an exponent.
+std::string percent(double share);
+
 /// "1 face", "2 faces".
 std::string counted(std::size_t count, std::string_view singular, std::string_view plural);
 

@@ -37,6 +37,10 @@ constexpr int kTurntableFrames = 24;
 constexpr std::size_t kStemSamples = 400'000;  // of which a few thousand lie on the stem
 constexpr double kStemShare = 0.17;            // of the height, from the top
 
+std::string turntableName(std::size_t frame) {
+  return fmt::format("turntable_{:02}.png", frame);
+}
+
 double stemBegin(const Surface& surface) {
   double low = surface.positions()[0].y(), high = low;
   for (const Vec3& p : surface.positions()) {
@@ -92,8 +96,21 @@ class Demo : public Verb {
     app.footer("Example:\n  heatskin demo -o demo-out");
   }
 
+  Result<void> prepare(Session& session) override {
+    if (folder_.empty())
+      return usageError("-o: the name of the folder is empty; 'heatskin demo --help' explains");
+    std::vector<std::string> names = {"pumpkin.glb", "pumpkin_fit.glb", "pumpkin_fit.toml",
+                                      "report.json", "hero.png",        "stem.png"};
+    for (int i = 0; i < kTurntableFrames; ++i)
+      names.push_back(turntableName(static_cast<std::size_t>(i)));
+    for (std::string& name : evaluationFiles())
+      names.push_back(std::move(name));
+    session.files.writesInto(folder_, names, "the report");
+    session.files.locks(folder_ / "pumpkin_fit.glb");
+    return {};
+  }
+
   Result<void> run(Session& session) override {
-    if (auto ready = makeOutputFolder(folder_); !ready) return ready;
     pumpkin_.seed = session.common.seed;
     Console& console = session.console;
     Stopwatch total, watch;
@@ -127,7 +144,7 @@ class Demo : public Verb {
         "Grown and painted by code, then fitted by heatskin: its colours now live in a few thousand "
         "kernels on the surface, which need no texture coordinates.");
     ReportPage::Rows tiles = evaluationTiles(*outcome->evaluation);
-    tiles.emplace_back(fmt::format("for {} kernels", grouped(outcome->fit.kernels.size())),
+    tiles.emplace_back("for " + counted(outcome->fit.kernels.size(), "kernel", "kernels"),
                        humanBytes(static_cast<double>(outcome->stored->product.model_bytes)));
     tiles.emplace_back("optimisation", humanSeconds(outcome->fit.history.optimise_seconds));
     page.tiles(tiles);
@@ -177,8 +194,7 @@ class Demo : public Verb {
     console.update(1, "hero");
     std::vector<std::vector<std::uint8_t>> frames;
     for (const Camera& camera : turntable(surface, kTurntableFrames)) {
-      const auto png = save(fmt::format("turntable_{:02}.png", frames.size()),
-                            shaded(surface, camera, 360, 270, fitted, 2));
+      const auto png = save(turntableName(frames.size()), shaded(surface, camera, 360, 270, fitted, 2));
       if (!png) return png.error();
       frames.push_back(*png);
       console.update(1 + frames.size(), "turntable");
@@ -191,8 +207,8 @@ class Demo : public Verb {
     options.progress = &console;
     options.close_ups.push_back(
         {"stem", "The stem",
-         fmt::format("Thin, curved, behind a sharp crease: {:.2g} % of it is covered by less than half.",
-                     100 * stem_below_half_),
+         fmt::format("Thin, curved, behind a sharp crease: {} of it is covered by less than half.",
+                     percent(stem_below_half_)),
          orbitCamera(stemSphere(surface), 30 * kDegree, 25 * kDegree, 1.0)});
     const auto names = addEvaluationPictures(page, folder_, texture, reference, options);
     if (!names) return names.error();
@@ -204,7 +220,7 @@ class Demo : public Verb {
                       ReportPage& page) {
     const bench::Machine machine = bench::describeMachine();
     ReportPage::Rows rows = fitRows(job, outcome);
-    rows.emplace_back("stem", fmt::format("{:.2g} % covered by less than half", 100 * stem_below_half_));
+    rows.emplace_back("stem", percent(stem_below_half_) + " covered by less than half");
     page.section("Figures", "Of the file as stored, in this run.");
     page.drawing(lossCurve(outcome.fit.history),
                  "The loss over the steps: each batch's estimate of the mean squared error of the surface.",
@@ -219,9 +235,9 @@ class Demo : public Verb {
          {"Mesh", fmt::format("{}, {}", counted(subject.surface.report().vertices, "vertex", "vertices"),
                               counted(subject.surface.report().faces, "face", "faces"))},
          {"Product", humanBytes(static_cast<double>(outcome.file_bytes))}});
-    page.footer(fmt::format("heatskin {}, seed {}. {}, {} cores, {}, {} build.", kVersion,
-                            session.common.seed, machine.cpu, machine.cores, machine.compiler,
-                            machine.build));
+    page.footer(fmt::format("heatskin {}, seed {}. {}, {}, {}, {} build.", kVersion, session.common.seed,
+                            machine.cpu, counted(static_cast<std::size_t>(machine.cores), "core", "cores"),
+                            machine.compiler, machine.build));
 
     Json json = fitJson(subject, job, outcome);
     json["stem_below_half"] = jsonNumber(stem_below_half_);

@@ -28,8 +28,14 @@ class DemoAsset : public Verb {
     app.footer("Example:\n  heatskin demo-asset -o pumpkin.glb --resolution 20000 --texture 2048");
   }
 
+  Result<void> prepare(Session& session) override {
+    if (output_.empty())
+      return usageError("-o: the name of the file is empty; 'heatskin demo-asset --help' explains");
+    session.files.writes(output_, "-o", ".glb");
+    return {};
+  }
+
   Result<void> run(Session& session) override {
-    if (auto writable = checkOutputFile(output_, ".glb"); !writable) return writable.error();
     options_.seed = session.common.seed;
     Console& console = session.console;
     console.begin("growing the pumpkin", 0);

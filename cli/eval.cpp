@@ -71,10 +71,19 @@ class Eval : public Verb {
     app_ = &app;
   }
 
+  Result<void> prepare(Session& session) override {
+    if (app_->count("--report") > 0 && report_.empty())
+      return usageError("--report: the name of the folder is empty; 'heatskin eval --help' explains");
+    if (app_->count("--error-full") > 0 && report_.empty())
+      return usageError("--error-full is for the maps of --report DIR; give that, too, or leave it out");
+    session.files.reads(file_, "FILE");
+    session.files.reads(reference_, "--reference");
+    session.files.reads(lpips_weights_, "--lpips-weights");
+    session.files.writesInto(report_, evaluationFiles(), "--report");
+    return {};
+  }
+
   Result<void> run(Session& session) override {
-    if (app_->count("--report") > 0) {
-      if (auto ready = makeOutputFolder(report_); !ready) return ready;
-    }
     std::optional<LpipsModel> lpips;
     if (!lpips_weights_.empty()) {
       auto model = LpipsModel::load(lpips_weights_);
@@ -163,9 +172,11 @@ class Eval : public Verb {
     }
     rows.emplace_back("kernels", fmt::format("{} in {}", grouped(product.kernels.size()),
                                              humanBytes(static_cast<double>(product.model_bytes))));
-    rows.emplace_back("fit", fmt::format("method {}{}{}, {} steps, seed {}", product.options.method,
-                                         product.info.preset.empty() ? "" : ", preset ", product.info.preset,
-                                         product.info.steps, product.info.seed));
+    rows.emplace_back("fit",
+                      fmt::format("method {}{}{}, {}, seed {}", product.options.method,
+                                  product.info.preset.empty() ? "" : ", preset ", product.info.preset,
+                                  counted(static_cast<std::size_t>(product.info.steps), "step", "steps"),
+                                  product.info.seed));
     if (fitted.texture.options().method != product.options.method)
       rows.emplace_back("evaluated as", std::string(fitted.texture.options().method));
     console.heading(oneLine(displayPath(std::filesystem::path(file_).filename())));
@@ -197,9 +208,9 @@ class Eval : public Verb {
                                                const ReportPage::Rows& rows,
                                                const ReportPage::Rows& materials) {
     const std::string name = displayPath(std::filesystem::path(file_).filename());
-    ReportPage page(name, fmt::format("{} kernels on the surface against {}: how close they come, and where "
+    ReportPage page(name, fmt::format("{} on the surface against {}: how close they come, and where "
                                       "they do not.",
-                                      grouped(fitted.product.kernels.size()),
+                                      counted(fitted.product.kernels.size(), "kernel", "kernels"),
                                       displayPath(std::filesystem::path(reference_).filename())));
     page.tiles(evaluationTiles(evaluation));
     EvaluationPictureOptions options;

@@ -12,16 +12,14 @@
 namespace heatskin::cli {
 namespace {
 
-std::string percent(double share) {
-  return fmt::format("{:.3g} %", 100 * share);
-}
-
 Json optionalNumber(const std::optional<double>& value) {
   return value ? jsonNumber(*value) : Json(nullptr);
 }
 
 Json pictureJson(const PictureQuality& quality) {
-  Json json = {{"psnr", jsonNumber(quality.psnr)}, {"ssim", jsonNumber(quality.ssim)}};
+  Json json;
+  addDecibels(json, "psnr", quality.psnr);
+  json["ssim"] = jsonNumber(quality.ssim);
   if (quality.flip) json["flip"] = jsonNumber(*quality.flip);
   if (quality.lpips) json["lpips"] = jsonNumber(*quality.lpips);
   json["pixels"] = quality.pixels;
@@ -52,19 +50,21 @@ std::string materialName(const Asset& asset, int material) {
 }  // namespace
 
 std::string decibels(double psnr) {
-  return std::isinf(psnr) ? "infinite (identical)" : fmt::format("{:.2f} dB", psnr);
+  return std::isinf(psnr) ? "infinite (identical)" : fixed(psnr, 2) + " dB";
 }
 
 void addEvaluation(Json& document, const Evaluation& evaluation) {
-  document["surface_psnr"] = jsonNumber(evaluation.surface_psnr);
+  addDecibels(document, "surface_psnr", evaluation.surface_psnr);
   document["surface_samples"] = evaluation.surface_samples;
   document["surface_max_error"] = jsonNumber(evaluation.surface_max_error);
   document["filter"] = evaluation.filter_used;
   document["visible_share"] = jsonNumber(evaluation.visible_share);
   const bool views = !evaluation.views.empty();
-  document["view_psnr"] = views ? jsonNumber(evaluation.view_mean.psnr) : Json(nullptr);
+  document["view_psnr"] = nullptr;
+  if (views) addDecibels(document, "view_psnr", evaluation.view_mean.psnr);
   document["view_ssim"] = views ? jsonNumber(evaluation.view_mean.ssim) : Json(nullptr);
-  document["view_psnr_pooled"] = views ? jsonNumber(evaluation.view_psnr_pooled) : Json(nullptr);
+  document["view_psnr_pooled"] = nullptr;
+  if (views) addDecibels(document, "view_psnr_pooled", evaluation.view_psnr_pooled);
   if (evaluation.view_mean.flip) document["view_flip"] = optionalNumber(evaluation.view_mean.flip);
   if (evaluation.view_mean.lpips) document["view_lpips"] = optionalNumber(evaluation.view_mean.lpips);
   document["view_aggregation"] = "mean of the views' values";
@@ -72,7 +72,8 @@ void addEvaluation(Json& document, const Evaluation& evaluation) {
   for (const PictureQuality& view : evaluation.views)
     document["views"].push_back(pictureJson(view));
   const auto& atlas = evaluation.atlas;
-  document["atlas_psnr"] = atlas ? jsonNumber(atlas->psnr) : Json(nullptr);
+  document["atlas_psnr"] = nullptr;
+  if (atlas) addDecibels(document, "atlas_psnr", atlas->psnr);
   document["atlas_ssim"] = atlas ? jsonNumber(atlas->ssim) : Json(nullptr);
   if (atlas && atlas->flip) document["atlas_flip"] = jsonNumber(*atlas->flip);
   if (atlas && atlas->lpips) document["atlas_lpips"] = jsonNumber(*atlas->lpips);
@@ -89,6 +90,10 @@ void addEvaluation(Json& document, const Evaluation& evaluation) {
   addSeam("reference_seam_jump", evaluation.reference_seam);
   document["query_mpoints_s"] =
       evaluation.query_mpoints_s > 0 ? jsonNumber(evaluation.query_mpoints_s) : Json(nullptr);
+}
+
+std::vector<std::string> evaluationFiles() {
+  return {"report.html", "views.png", "error.png", "worst.png", "coverage.png", "atlas.png"};
 }
 
 ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
@@ -127,7 +132,7 @@ ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
 ReportPage::Rows evaluationTiles(const Evaluation& evaluation) {
   ReportPage::Rows rows;
   const auto shortDecibels = [](double psnr) {
-    return std::isinf(psnr) ? std::string("identical") : fmt::format("{:.2f} dB", psnr);
+    return std::isinf(psnr) ? std::string("identical") : fixed(psnr, 2) + " dB";
   };
   rows.emplace_back("surface PSNR", shortDecibels(evaluation.surface_psnr));
   if (!evaluation.views.empty()) {

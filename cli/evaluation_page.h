@@ -18,6 +18,9 @@
 
 namespace heatskin::cli {
 
+/// Names of the files a report with addEvaluationPictures() may consist of, close-ups aside.
+std::vector<std::string> evaluationFiles();
+
 /// "35.21 dB", or "infinite (identical)".
 std::string decibels(double psnr);
 

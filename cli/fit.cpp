@@ -1,14 +1,18 @@
 // heatskin fit: kernels for an asset, as a GLB that opens everywhere.
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "heatskin/base/files.h"
 #include "heatskin/texture/product.h"
@@ -21,9 +25,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool sameFile(const fs::path& a, const fs::path& b) {
-  std::error_code error;
-  return fs::equivalent(a, b, error) && !error;
+/// The range of an option that is an integer.
+CLI::Range rangeOf(std::string_view key) {
+  for (const OptionInfo& option : fitOptions()) {
+    if (option.key == key)
+      return CLI::Range(static_cast<std::int64_t>(option.low), static_cast<std::int64_t>(option.high));
+  }
+  return CLI::Range(std::int64_t{0});
 }
 
 /// All options with the values of the default preset.
@@ -41,6 +49,16 @@ std::string optionList() {
   return text;
 }
 
+/// Bytes a product of the asset has at least: positions, indices and fallback colours of its triangles.
+std::size_t smallestProduct(const Asset& asset) {
+  std::size_t bytes = 0;
+  for (const Mesh& mesh : asset.meshes) {
+    for (const Primitive& primitive : mesh.primitives)
+      bytes += 12 * primitive.positions.size() + 2 * primitive.triangles.size();
+  }
+  return bytes;
+}
+
 class Fit : public Verb {
  public:
   std::uint64_t defaultSeed() const override { return TrainOptions().seed; }
@@ -51,9 +69,9 @@ class Fit : public Verb {
     app.add_option("-o,--output", output_, "The product; its configuration goes beside it as .toml")
         ->required()
         ->type_name("OUT.glb");
-    app.add_option("--method", method_, "Evaluator: local, thermal (ThermalRF) or spectral (HKTex)")
-        ->type_name("NAME")
-        ->capture_default_str();
+    app.add_option("--method", method_,
+                   "Evaluator: local (unless options say otherwise), thermal (ThermalRF) or spectral (HKTex)")
+        ->type_name("NAME");
     auto* preset = app.add_option("--preset", preset_,
                                   fmt::format("Where options come from: {}", fmt::join(presetNames(), ", ")))
                        ->type_name("NAME")
@@ -66,7 +84,9 @@ class Fit : public Verb {
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false)
         ->take_all();
-    app.add_option("--steps", steps_, "Optimisation steps (the preset's)")->type_name("N");
+    app.add_option("--steps", steps_, "Optimisation steps (the preset's)")
+        ->type_name("N")
+        ->check(rangeOf("steps"));
     app.add_option("--filter", filter_,
                    "How textures are read: auto (as the asset's samplers say), nearest, bilinear or paper "
                    "(the paper's formula; the preset's: paper for paper, auto otherwise)")
@@ -74,10 +94,12 @@ class Fit : public Verb {
         ->check(CLI::IsMember(filterChoices()));
     app.add_option("--kernels", kernels_,
                    "Most kernels (the preset's); with fewer the fit also starts with fewer")
-        ->type_name("N");
+        ->type_name("N")
+        ->check(rangeOf("density.max_kernels"));
     app.add_flag(
         "--resume", resume_,
-        "Go on from the checkpoint; it is an error if there is none. --resume=auto then starts anew");
+        "Resume from the checkpoint; it is an error if there is none. --resume=auto then starts over, also "
+        "if it is damaged");
     app.add_option("--checkpoint", checkpoint_, "File for the state (OUT.glb.checkpoint); removed at the end")
         ->type_name("FILE");
     app.add_option("--checkpoint-every", interval_, "Seconds between two checkpoints")
@@ -89,7 +111,7 @@ class Fit : public Verb {
         "--list-options", [] { throw CLI::CallForVersion(optionList(), 0); },
         "Say which options a fit has, and their values in the default preset");
     app.footer(
-        "Ctrl-C saves the state and says how to go on; a killed fit loses at most the time between two\n"
+        "Ctrl-C saves the state and says how to resume; a killed fit loses at most the time between two\n"
         "checkpoints. A resumed fit ends with the same bytes as one that was never interrupted.\n\n"
         "Methods thermal and spectral prepare the surface first and keep that in ~/.cache/heatskin; the\n"
         "environment variable HEATSKIN_CACHE names another folder, HEATSKIN_CACHE=off keeps nothing.\n\n"
@@ -97,9 +119,21 @@ class Fit : public Verb {
         "  heatskin fit spot.obj -o spot_fit.glb --preset draft --set rates.color=0.01 --json fit.json");
   }
 
-  Result<void> run(Session& session) override {
-    auto job = prepare(session);
+  Result<void> prepare(Session& session) override {
+    auto job = makeJob(session);
     if (!job) return job.error();
+    job_ = std::move(*job);
+    return {};
+  }
+
+  Result<void> run(Session& session) override {
+    const FitJob* job = &job_;
+    std::error_code ignored;
+    if (job->resume == Resume::kNo && fs::exists(job->checkpoint, ignored)) {
+      session.console.warning(
+          fmt::format("{}: the state of an unfinished fit is replaced; --resume continues it",
+                      displayPath(job->checkpoint)));
+    }
     auto subject = loadSubject(session, asset_);
     if (!subject) return subject.error();
     warnAbout(session, *subject);
@@ -118,6 +152,7 @@ class Fit : public Verb {
         !something) {
       return inputError(fmt::format("{}: {}", displayPath(asset_), something.error().message));
     }
+    if (auto room = checkFreeSpace(job->output, smallestProduct(subject->asset)); !room) return room;
     const auto outcome = runFit(session, *subject, *job);
     if (!outcome) return outcome.error();
 
@@ -138,61 +173,50 @@ class Fit : public Verb {
 
  private:
   /// Everything that can be refused before the asset is read.
-  Result<FitJob> prepare(Session& session) {
+  Result<FitJob> makeJob(Session& session) {
     FitJob job;
     auto config = config_file_.empty() ? presetConfig(preset_) : loadConfig(config_file_);
     if (!config) return config.error();
     job.config = std::move(*config);
     if (auto done = applyOptions(session, job.config); !done) return done.error();
 
+    if (output_.empty())
+      return usageError("-o: the name of the file is empty; 'heatskin fit --help' explains");
     job.output = output_;
-    if (auto writable = checkOutputFile(job.output, ".glb"); !writable) return writable.error();
-    std::error_code ignored;
-    if (fs::exists(job.output, ignored) && !fs::is_regular_file(job.output, ignored)) {
-      return usageError(fmt::format("{}: is not a regular file; a product is read back after it was written",
-                                    displayPath(job.output)));
-    }
-    if (sameFile(asset_, job.output)) {
-      return usageError(
-          fmt::format("{}: is the input; choose another name for the output", displayPath(job.output)));
-    }
     job.resolved = fs::path(job.output).replace_extension(".toml");
-    if (auto writable = checkOutputFile(job.resolved); !writable) return writable.error();
-    if (!config_file_.empty() && sameFile(config_file_, job.resolved)) {
-      // The very same text may be written again; someone's own notes may not be lost.
+    job.checkpoint = checkpoint_.empty() ? fs::path(output_ + ".checkpoint") : fs::path(checkpoint_);
+    std::error_code ignored;
+    for (const fs::path& file : {job.output, job.checkpoint}) {
+      if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored) &&
+          !fs::is_directory(file, ignored)) {
+        return usageError(fmt::format("{}: is not a regular file; it is read back after it was written",
+                                      displayPath(file)));
+      }
+    }
+    session.files.reads(asset_, "ASSET");
+    // The very same text may be written again; someone's own notes may not be lost.
+    if (!config_file_.empty()) {
       const auto text = readFile(config_file_);
       const std::string resolved = configToml(job.config);
-      if (!text || !std::equal(text->begin(), text->end(), resolved.begin(), resolved.end())) {
-        return usageError(
-            fmt::format("{}: would be replaced by the resolved options; choose another name for "
-                        "the output or for the configuration",
-                        displayPath(job.resolved)));
-      }
+      if (!text || !std::equal(text->begin(), text->end(), resolved.begin(), resolved.end()))
+        session.files.reads(config_file_, "--config");
     }
-
-    job.checkpoint = checkpoint_.empty() ? fs::path(output_ + ".checkpoint") : fs::path(checkpoint_);
-    if (auto writable = checkOutputFile(job.checkpoint); !writable) return writable.error();
-    for (const fs::path& other : {fs::path(asset_), job.output, job.resolved}) {
-      if (job.checkpoint == other || sameFile(job.checkpoint, other)) {
-        return usageError(fmt::format("{}: cannot be the checkpoint as well", displayPath(other)));
-      }
-    }
-    if (fs::exists(job.checkpoint, ignored) && !fs::is_regular_file(job.checkpoint, ignored)) {
-      return usageError(fmt::format("{}: is not a regular file", displayPath(job.checkpoint)));
-    }
+    session.files.writes(job.output, "-o", ".glb");
+    session.files.writes(job.resolved, "the options beside the product");
+    session.files.writes(job.checkpoint, "the checkpoint");
+    session.files.locks(job.output);
+    session.files.locks(job.checkpoint);
     job.checkpoint_interval_s = interval_;
     job.evaluate = !no_eval_;
     if (resume_.empty()) {
-      if (fs::exists(job.checkpoint, ignored)) {
-        session.console.warning(fmt::format(
-            "{}: the state of an unfinished fit is replaced; --resume goes on", displayPath(job.checkpoint)));
-      }
+      job.resume = Resume::kNo;
     } else if (resume_ == "true") {
       job.resume = Resume::kMustBeThere;
       if (!fs::exists(job.checkpoint, ignored)) {
-        return inputError(fmt::format(
-            "{}: there is no checkpoint to go on from; start without --resume{}", displayPath(job.checkpoint),
-            fs::exists(job.output, ignored) ? " (the product exists: the fit is over)" : ""));
+        return inputError(
+            fmt::format("{}: there is no checkpoint to resume from; start without --resume{}",
+                        displayPath(job.checkpoint),
+                        fs::exists(job.output, ignored) ? " (the product exists: the fit is over)" : ""));
       }
     } else if (resume_ == "auto") {
       job.resume = Resume::kIfThere;
@@ -202,38 +226,67 @@ class Fit : public Verb {
     return job;
   }
 
+  /// The options that have a name of their own beside --set.
+  struct Shortcut {
+    const char* option;
+    std::string_view key;
+    std::string value;
+  };
+
   Result<void> applyOptions(Session& session, FitConfig& config) {
+    std::map<std::string, std::string, std::less<>> given;  // key to value and where it came from
+    std::map<std::string, std::string, std::less<>> source;
+    const auto note = [&](std::string_view key, const std::string& from) -> Result<void> {
+      const std::string value = optionText(config, key);
+      const auto [it, added] = given.emplace(key, value);
+      if (added) {
+        source.emplace(key, from);
+      } else if (it->second != value) {
+        return usageError(
+            fmt::format("{} and {} contradict each other; give one of them", source.find(key)->second, from));
+      }
+      return {};
+    };
     for (const std::string& assignment : assignments_) {
       if (auto set = setOption(config, assignment); !set) {
         return usageError(fmt::format("--set {}", set.error().message));
       }
+      std::string key = assignment.substr(0, assignment.find('='));
+      key.erase(0, key.find_first_not_of(" \t"));
+      key.erase(key.find_last_not_of(" \t") + 1);
+      if (auto noted = note(key, "--set " + assignment); !noted) return noted;
     }
-    if (app_->count("--method") > 0 || config_file_.empty()) {
-      if (!setOption(config, "method=" + method_)) {
-        return usageError(
-            fmt::format("there is no method '{}'; there is {}", method_, fmt::join(kMethods, ", ")));
+    const Shortcut shortcuts[] = {{"--method", "method", method_},
+                                  {"--seed", "seed", std::to_string(session.common.seed)},
+                                  {"--steps", "steps", std::to_string(steps_)},
+                                  {"--filter", "filter", filter_}};
+    for (const auto& [option, key, value] : shortcuts) {
+      if (app_->count(option) == 0) continue;
+      if (!setOption(config, fmt::format("{}={}", key, value))) {
+        // Numbers were checked with the options; this is the method's name.
+        return usageError(fmt::format("{} {}: there are {}", option, value, fmt::join(kMethods, ", ")));
       }
-    }
-    if (app_->count("--seed") > 0) {
-      if (auto set = setOption(config, fmt::format("seed={}", session.common.seed)); !set) return set;
-    }
-    if (app_->count("--steps") > 0) {
-      if (auto set = setOption(config, fmt::format("steps={}", steps_)); !set) return set;
-    }
-    if (!filter_.empty()) {
-      if (auto set = setOption(config, "filter=" + filter_); !set) return set;
+      if (auto noted = note(key, fmt::format("{} {}", option, value)); !noted) return noted;
     }
     if (app_->count("--kernels") > 0) {
-      FitConfig trial = config;
-      if (auto set = setOption(trial, fmt::format("density.max_kernels={}", kernels_)); !set) return set;
+      if (given.contains("density.max_kernels") &&
+          config.train.density.max_kernels != static_cast<std::size_t>(kernels_)) {
+        return usageError(fmt::format("{} and --kernels {} contradict each other; give one of them",
+                                      source.find("density.max_kernels")->second, kernels_));
+      }
       setKernelBudget(config, static_cast<std::size_t>(kernels_));
+    }
+    for (const auto& [key, from] : source) {
+      if (const std::string why = withoutEffect(config, key); !why.empty())
+        session.console.warning(fmt::format("{} has no effect: {}", from, why));
     }
     return checkConfig(config);
   }
 
   CLI::App* app_ = nullptr;
+  FitJob job_;
   std::string asset_, output_, config_file_, checkpoint_, resume_, filter_;
-  std::string method_ = "local", preset_ = "default";
+  std::string method_, preset_ = "default";
   std::vector<std::string> assignments_;
   std::int64_t steps_ = 0, kernels_ = 0;
   double interval_ = 10;

@@ -46,11 +46,32 @@ std::vector<std::pair<std::string, double>> wallProfile(const FitHistory& histor
 
 Error interruptedError(const Session& session, const FitJob& job, const FitResult& fit) {
   const bool resumes = job.resume != Resume::kNo;
-  return failure(fmt::format("interrupted; {} of {} steps are saved in {}; go on with: {}{}",
+  return failure(fmt::format("interrupted; {} of {} steps are saved in {}; resume with: {}{}",
                              grouped(static_cast<std::size_t>(fit.steps_done)),
                              grouped(static_cast<std::size_t>(job.config.train.steps)),
                              displayPath(job.checkpoint), session.command, resumes ? "" : " --resume"));
 }
+
+/// The checkpoint outlives a product that could not be written.
+Error unsavedError(const FitJob& job, const Error& error) {
+  std::error_code ignored;
+  if (job.checkpoint.empty() || !std::filesystem::exists(job.checkpoint, ignored)) return error;
+  return {error.kind, fmt::format("{}; {} is kept: remedy that and run again with --resume", error.message,
+                                  displayPath(job.checkpoint))};
+}
+
+/// Shows progress and does not hear signals.
+class Unstoppable : public Progress {
+ public:
+  explicit Unstoppable(Progress& shown) : shown_(shown) {}
+  void begin(std::string_view phase, std::size_t total) override { shown_.begin(phase, total); }
+  void update(std::size_t done, std::string_view detail) override { shown_.update(done, detail); }
+  void end() override { shown_.end(); }
+  bool cancelled() const override { return false; }
+
+ private:
+  Progress& shown_;
+};
 
 /// Surface PSNR only, as evaluate() measures it.
 Result<double> surfacePsnr(const KernelTexture& texture, const Reference& reference, Filter filter) {
@@ -74,7 +95,6 @@ Result<void> evaluateStored(Session& session, const Subject& subject, const FitJ
   options.filter = job.config.train.filter;
   auto evaluation = evaluate(outcome.stored->texture, *reference, options, session.console);
   if (!evaluation) return evaluation.error();
-  outcome.evaluation = std::move(*evaluation);
 
   // The kernels as they were before they were stored; the subject outlives this texture.
   const std::shared_ptr<const Surface> surface(std::shared_ptr<void>(), &subject.surface);
@@ -83,8 +103,9 @@ Result<void> evaluateStored(Session& session, const Subject& subject, const FitJ
   if (!exact) return exact.error();
   const auto before = surfacePsnr(*exact, Reference(subject.surface, subject.appearance), options.filter);
   if (!before) return before.error();
-  const double loss = *before - outcome.evaluation->surface_psnr;
+  const double loss = *before - evaluation->surface_psnr;
   outcome.quantisation_loss_db = std::isfinite(loss) ? loss : 0;
+  outcome.evaluation = std::move(*evaluation);  // whole, or not there
   return {};
 }
 
@@ -95,47 +116,53 @@ Result<FitOutcome> runFit(Session& session, const Subject& subject, const FitJob
   FitOutcome outcome;
   auto cache = PreprocessingCache::fromEnvironment();
   const Preparation preparation{&console, &cache};
-  {
-    std::optional<GracefulInterrupt> saves_first;
-    if (!job.checkpoint.empty()) saves_first.emplace();
-    FitControl control;
-    control.checkpoint = job.checkpoint;
-    control.checkpoint_interval_s = job.checkpoint_interval_s;
-    control.resume = job.resume;
-    control.progress = &console;
-    control.cache = &cache;
-    control.write = [](const std::filesystem::path& path, std::span<const std::uint8_t> bytes) {
-      return saveBytes(path, bytes);
-    };
-    auto fitted = fit(subject.surface, subject.appearance, job.config, control);
-    if (!fitted) return fitted.error();
-    outcome.fit = std::move(*fitted);
-    for (const Notice& notice : outcome.fit.notices)
-      console.warning(notice.message);
-    if (!outcome.fit.complete) return interruptedError(session, job, outcome.fit);
-  }
+  // From here on a signal finds something worth keeping: the state, and then the product.
+  if (!job.checkpoint.empty()) session.graceful.emplace();
+  FitControl control;
+  control.checkpoint = job.checkpoint;
+  control.checkpoint_interval_s = job.checkpoint_interval_s;
+  control.resume = job.resume;
+  control.progress = &console;
+  control.cache = &cache;
+  control.write = [](const std::filesystem::path& path, std::span<const std::uint8_t> bytes) {
+    return saveBytes(path, bytes);
+  };
+  control.notify = [&](const Notice& notice) { console.warning(notice.message); };
+  auto fitted = fit(subject.surface, subject.appearance, job.config, control);
+  if (!fitted) return fitted.error();
+  outcome.fit = std::move(*fitted);
+  if (!outcome.fit.complete) return interruptedError(session, job, outcome.fit);
   outcome.init_seconds = subject.surface_seconds + outcome.fit.init_seconds;
 
   const ProductInfo info{fmt::format("heatskin {}", kVersion), job.config.preset, job.config.train.seed,
                          job.config.train.steps, std::string(filterName(job.config.train.filter))};
-  const auto bytes = encodeProduct(subject.asset, subject.surface, outcome.fit.kernels, job.config.evaluator,
-                                   info, preparation);
+  // All steps are done: a signal no longer stops what turns them into a product.
+  Unstoppable finishing(console);
+  const Preparation finish{&finishing, &cache};
+  const auto bytes =
+      encodeProduct(subject.asset, subject.surface, outcome.fit.kernels, job.config.evaluator, info, finish);
   if (!bytes) return bytes.error();
   outcome.file_bytes = bytes->size();
-  if (auto saved = saveText(job.resolved, configToml(job.config)); !saved) return saved.error();
-  if (auto saved = saveBytes(job.output, *bytes); !saved) return saved.error();
+  const std::string options = configToml(job.config);
+  const FileContent files[] = {
+      {job.output, *bytes},
+      {job.resolved, std::span(reinterpret_cast<const std::uint8_t*>(options.data()), options.size())}};
+  if (auto saved = saveTogether(files); !saved) return unsavedError(job, saved.error());
   std::error_code ignored;
   if (!job.checkpoint.empty()) std::filesystem::remove(job.checkpoint, ignored);
-  if (interrupted()) {
-    return failure(fmt::format("interrupted after the last step; {} is complete, its evaluation was left out",
-                               displayPath(job.output)));
-  }
 
-  auto stored = loadFitted(session, job.output);
+  auto stored = loadFitted(session, job.output, {}, &finishing);
   if (!stored) return stored.error();
   outcome.stored = std::move(*stored);
-  if (job.evaluate) {
-    if (auto done = evaluateStored(session, subject, job, preparation, outcome); !done) return done.error();
+  if (job.evaluate && !interrupted()) {
+    const auto done = evaluateStored(session, subject, job, preparation, outcome);
+    if (!done && !(interrupted() && session.graceful)) return done.error();
+  }
+  if (interrupted() && job.evaluate && !outcome.evaluation) {
+    if (!session.graceful) return failure("interrupted");
+    console.warning(
+        fmt::format("interrupted after the last step: {} is complete, its evaluation was left out",
+                    displayPath(job.output)));
   }
   return outcome;
 }
@@ -197,15 +224,16 @@ ReportPage::Rows fitRows(const FitJob& job, const FitOutcome& outcome) {
   ReportPage::Rows rows;
   if (outcome.evaluation) rows = evaluationRows(*outcome.evaluation);
   const std::size_t model = outcome.stored->product.model_bytes;
-  rows.emplace_back("kernels", fmt::format("{} in {}{}", grouped(fit.kernels.size()),
-                                           humanBytes(static_cast<double>(model)),
-                                           outcome.evaluation ? fmt::format(", storing them cost {:.3f} dB",
-                                                                            outcome.quantisation_loss_db)
-                                                              : std::string()));
+  rows.emplace_back(
+      "kernels",
+      fmt::format("{} in {}{}", grouped(fit.kernels.size()), humanBytes(static_cast<double>(model)),
+                  outcome.evaluation
+                      ? fmt::format(", storing them cost {} dB", fixed(outcome.quantisation_loss_db, 3))
+                      : std::string()));
   rows.emplace_back(
       "fit",
-      fmt::format("method {}, preset {}, {} steps, seed {}{}", job.config.evaluator.method, job.config.preset,
-                  grouped(static_cast<std::size_t>(fit.steps_done)), job.config.train.seed,
+      fmt::format("method {}, preset {}, {}, seed {}{}", job.config.evaluator.method, job.config.preset,
+                  counted(static_cast<std::size_t>(fit.steps_done), "step", "steps"), job.config.train.seed,
                   fit.resumed_at > 0 ? fmt::format(", resumed at {}", fit.resumed_at) : std::string()));
   rows.emplace_back(
       "time",

@@ -42,8 +42,8 @@ struct FitOutcome {
 };
 
 /// Fits, writes configuration and product, removes the checkpoint, reads the product back and evaluates what
-/// was read. Everything is written whole or not at all. Ctrl-C saves the checkpoint; the error then has the
-/// command that goes on.
+/// was read. Product and configuration are written atomically, together. Ctrl-C saves the checkpoint; the
+/// error then has the command that resumes.
 Result<FitOutcome> runFit(Session& session, const Subject& subject, const FitJob& job);
 
 /// Everything about the fit under the keys of DESIGN, and more.

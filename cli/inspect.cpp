@@ -355,6 +355,13 @@ class Inspect : public Verb {
     app.footer("Example:\n  heatskin inspect spot.obj --json spot.json");
   }
 
+  bool random() const override { return false; }
+
+  Result<void> prepare(Session& session) override {
+    session.files.reads(file_, "FILE");
+    return {};
+  }
+
   Result<void> run(Session& session) override {
     SurfaceOptions options;
     options.principal_axes = false;  // nothing here looks at the frames

@@ -1,8 +1,10 @@
 #include "cli/interrupt.h"
 
 #include <atomic>
+#include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include <pthread.h>
 #include <signal.h>
@@ -20,6 +22,11 @@ std::mutex& writingMutex() {
   return *mutex;
 }
 
+std::vector<std::string>& filesToRemove() {
+  static auto* files = new std::vector<std::string>;  // under writingMutex()
+  return *files;
+}
+
 bool isIgnored(int number) {
   struct sigaction action {};
   return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -34,6 +41,8 @@ bool isIgnored(int number) {
   }
   // Whoever holds the lock is about to finish a file; afterwards nothing half done exists.
   const std::unique_lock lock(writingMutex());
+  for (const std::string& file : filesToRemove())
+    ::unlink(file.c_str());
   constexpr std::string_view kOnTerminal = "\r\033[Kheatskin: error: interrupted\n";
   constexpr std::string_view kPlain = "heatskin: error: interrupted\n";
   const std::string_view text = ::isatty(2) == 1 ? kOnTerminal : kPlain;
@@ -49,7 +58,7 @@ void handleSignals() {
   sigset_t signals;
   sigemptyset(&signals);
   bool any = false;
-  for (const int number : {SIGINT, SIGTERM}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     if (isIgnored(number)) continue;
     sigaddset(&signals, number);
     any = true;
@@ -75,6 +84,11 @@ GracefulInterrupt::GracefulInterrupt() {
 
 GracefulInterrupt::~GracefulInterrupt() {
   --g_graceful;
+}
+
+void removeOnInterrupt(const std::filesystem::path& file) {
+  const std::unique_lock lock(writingMutex());
+  filesToRemove().push_back(file.string());
 }
 
 NoInterrupt::NoInterrupt() : lock_(writingMutex()) {}

@@ -1,14 +1,15 @@
 #pragma once
 
-// Ctrl-C and kill: the program ends with code 130 or 143 at once, but never in the middle of writing a file,
-// and not before its state is saved where there is one.
+// Ctrl-C, kill and a terminal that is closed: the program ends with code 130, 143 or 129 at once, but never
+// in the middle of writing a file, and not before its state is saved where there is one.
 
+#include <filesystem>
 #include <mutex>
 
 namespace heatskin::cli {
 
-/// Starts listening for SIGINT and SIGTERM (unless they are ignored, as under nohup) and ignores SIGPIPE, so
-/// that a reader who leaves shows as a write error. To be called before any other thread exists.
+/// Starts listening for SIGINT, SIGTERM and SIGHUP (unless they are ignored, as under nohup) and ignores
+/// SIGPIPE, so that a reader who leaves shows as a write error. To be called before any other thread exists.
 void handleSignals();
 
 /// True once the user asked to stop.
@@ -26,6 +27,9 @@ class GracefulInterrupt {
   GracefulInterrupt(const GracefulInterrupt&) = delete;
   GracefulInterrupt& operator=(const GracefulInterrupt&) = delete;
 };
+
+/// A file (a lock) that has to go when a signal ends the program.
+void removeOnInterrupt(const std::filesystem::path& file);
 
 /// While one exists, a signal waits: hold it from creating a temporary file until it was renamed.
 class NoInterrupt {

@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <limits>
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -22,6 +26,7 @@
 
 #include "cli/console.h"
 #include "cli/interrupt.h"
+#include "cli/number_options.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
@@ -143,10 +148,11 @@ void addCommonOptions(CLI::App& app, CommonOptions& common) {
       ->group(title);
   app.add_option("--seed", common.seed, "Seed of everything random; same seed, same bytes")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))  // as TOML has it
       ->capture_default_str()
       ->group(title);
-  app.add_option("--threads", common.threads, "Threads to use, 0: all cores; results do not depend on it")
+  app.add_option("--threads", common.threads,
+                 "Threads to use, at most the machine's; 0: all cores; results do not depend on it")
       ->type_name("N")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str()
@@ -179,6 +185,9 @@ Result<void> runVerb(const VerbEntry& entry, std::vector<std::string> arguments,
   std::string command = fmt::format("heatskin {}", entry.name);
   for (const std::string& argument : arguments)
     command += " " + shellWord(argument);
+  const std::string hint = fmt::format("; 'heatskin {} --help' explains", entry.name);
+  if (auto numbers = checkNumberOptions(app, arguments); !numbers)
+    return usageError(numbers.error().message + hint);
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them last first
     app.parse(std::move(arguments));
@@ -187,21 +196,35 @@ Result<void> runVerb(const VerbEntry& entry, std::vector<std::string> arguments,
   } catch (const CLI::CallForVersion& text) {  // an option that shows something instead of working
     return console.writeStdout(text.what());
   } catch (const CLI::ParseError& problem) {
-    return usageError(fmt::format("{}; 'heatskin {} --help' explains", problem.what(), entry.name));
+    return usageError(problem.what() + hint);
   }
 
   console.setQuiet(common.quiet);
-  if (common.json == "-") console.reserveStdout();
+  Session session{console, common, std::move(command), {}, {}};
   if (app.count("--json") > 0) {
-    if (auto writable = checkOutputFile(common.json); !writable) return writable.error();
+    if (common.json.empty()) return usageError("--json: the name of the file is empty" + hint);
+    // /dev/stdout is stdout, whatever that is.
+    if (const auto target = outputTarget(common.json); target && target->descriptor == 1)
+      session.common.json = "-";
+    if (session.common.json == "-") console.reserveStdout();
+    session.files.writes(session.common.json, "--json");
   }
-  setThreadCount(common.threads);
+  if (app.count("--seed") > 0 && !verb->random()) {
+    console.warning(fmt::format("--seed has no effect: nothing in 'heatskin {}' is random", entry.name));
+  }
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (common.threads > cores) {
+    console.warning(fmt::format("--threads {}: this machine has {}, which are used", common.threads,
+                                counted(static_cast<std::size_t>(cores), "core", "cores")));
+  }
+  setThreadCount(std::min(common.threads, cores));
   // For comparisons and for reproducing another machine's roundings.
   if (const char* level = std::getenv("HEATSKIN_SIMD"); level != nullptr && !setSimdLevel(level)) {
     return usageError(
         fmt::format("HEATSKIN_SIMD={} is none of {}", oneLine(level), fmt::join(simdLevels(), ", ")));
   }
-  Session session{console, common, std::move(command)};
+  if (auto ready = verb->prepare(session); !ready) return ready;
+  if (auto settled = session.files.settle(); !settled) return settled;
   auto outcome = verb->run(session);
   if (!outcome) return outcome;
   return console.flush();
@@ -238,10 +261,29 @@ void occupyStandardStreams() {
   }
 }
 
+constexpr std::string_view kOutOfMemory =
+    "out of memory; use a smaller input, a machine with more memory or a higher limit (ulimit -v)";
+constexpr std::string_view kRefused =
+    "the system gives no more threads or memory; raise the limits (ulimit -u, ulimit -v) or use --threads 1";
+
 /// An exception where none may leave (a thread, a destructor) still ends as one line.
 [[noreturn]] void terminated() {
-  constexpr std::string_view kText = "heatskin: error: internal error, please report it\n";
-  [[maybe_unused]] const ssize_t written = ::write(2, kText.data(), kText.size());
+  std::string_view text = "internal error, please report it";
+  try {
+    if (const auto problem = std::current_exception()) std::rethrow_exception(problem);
+  } catch (const std::bad_alloc&) {
+    text = kOutOfMemory;
+  } catch (const std::system_error&) {
+    text = kRefused;
+  } catch (...) {
+  }
+  // One call and no allocation: there may be no memory for anything else.
+  char line[256];
+  std::size_t length = 0;
+  for (const std::string_view part : {std::string_view("heatskin: error: "), text, std::string_view("\n")}) {
+    length += part.copy(line + length, sizeof(line) - length);
+  }
+  [[maybe_unused]] const ssize_t written = ::write(2, line, length);
   ::_exit(static_cast<int>(ErrorKind::kFailed));
 }
 
@@ -249,13 +291,19 @@ int guardedMain(int argc, char** argv) {
   Console console;
   Error error;
   try {
+    handleSignals();
     const auto outcome = run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc), console);
     if (outcome) return 0;
     error = outcome.error();
   } catch (const std::bad_alloc&) {
-    error = failure("out of memory; use a smaller input or a machine with more memory");
+    error = failure(std::string(kOutOfMemory));
+  } catch (const std::system_error&) {
+    error = failure(std::string(kRefused));
   } catch (const std::exception& problem) {
-    error = failure(fmt::format("internal error, please report it: {}", problem.what()));
+    // oneTBB has no type of its own for this.
+    const bool no_thread = std::string_view(problem.what()).find("pthread_create") != std::string_view::npos;
+    error = failure(no_thread ? std::string(kRefused)
+                              : fmt::format("internal error, please report it: {}", problem.what()));
   }
   console.error(error.message);
   return interrupted() ? interruptExitCode() : static_cast<int>(error.kind);
@@ -268,7 +316,6 @@ int main(int argc, char** argv) {
   std::set_terminate(heatskin::cli::terminated);
   heatskin::cli::occupyStandardStreams();
   try {
-    heatskin::cli::handleSignals();
     return heatskin::cli::guardedMain(argc, argv);
   } catch (...) {
     heatskin::cli::terminated();

@@ -17,39 +17,10 @@
 #include "cli/interrupt.h"
 
 namespace heatskin::cli {
-namespace {
-
-Result<void> checkFolder(const std::filesystem::path& folder, const std::string& wanted_for) {
-  struct stat info {};
-  if (::stat(folder.c_str(), &info) != 0) {
-    return failure(fmt::format("{}: the folder {} {}; make it first", wanted_for, displayPath(folder),
-                               errno == ENOENT ? "does not exist" : "cannot be used"));
-  }
-  if (!S_ISDIR(info.st_mode)) {
-    return failure(fmt::format("{}: {} is not a folder", wanted_for, displayPath(folder)));
-  }
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    return failure(fmt::format("{}: nothing can be written into {}: {}", wanted_for, displayPath(folder),
-                               std::strerror(errno)));
-  }
-  return {};
-}
-
-}  // namespace
-
 Result<void> checkOutputFile(const std::filesystem::path& path) {
   if (path == "-") return {};
   if (path.empty()) return usageError("the name of the output file is empty");
-  struct stat info {};
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
-    if (S_ISDIR(info.st_mode)) {
-      return failure(fmt::format("{}: is a folder; give the name of a file", displayPath(path)));
-    }
-    if (::access(path.c_str(), W_OK) == 0) return {};  // a device or a pipe: written directly
-    return failure(fmt::format("{}: cannot be written: {}", displayPath(path), std::strerror(errno)));
-  }
-  if (!path.has_filename()) return failure(fmt::format("{}: names no file", displayPath(path)));
-  return checkFolder(path.has_parent_path() ? path.parent_path() : ".", displayPath(path));
+  return checkWritable(path);
 }
 
 Result<void> checkOutputFile(const std::filesystem::path& path, std::string_view extension) {
@@ -72,7 +43,7 @@ Result<void> makeOutputFolder(const std::filesystem::path& path) {
   if (error) {
     return failure(fmt::format("{}: the folder cannot be made: {}", displayPath(path), error.message()));
   }
-  return checkFolder(path, displayPath(path));
+  return {};
 }
 
 Result<void> saveBytes(const std::filesystem::path& path, std::span<const std::uint8_t> bytes) {
@@ -92,10 +63,18 @@ Result<void> savePng(const std::filesystem::path& path, const ImageF& image, boo
   return saveBytes(path, *png);
 }
 
+Result<void> saveTogether(std::span<const FileContent> files) {
+  const NoInterrupt guard;
+  return writeFilesAtomically(files);
+}
+
 Json jsonNumber(double value) {
-  if (std::isnan(value)) return nullptr;
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+void addDecibels(Json& document, const std::string& key, double value) {
+  document[key] = jsonNumber(value);
+  if (std::isinf(value)) document[key + "_infinite"] = true;
 }
 
 Result<void> saveJson(Console& console, const std::string& path, const Json& document) {

@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
+#include <filesystem>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "heatskin/base/files.h"
 #include "heatskin/base/parallel.h"
@@ -19,6 +25,7 @@
 #include "heatskin/texture/product.h"
 #include "heatskin/texture/source_triangles.h"
 
+#include "cli/subject.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
@@ -52,8 +59,33 @@ Result<void> checkColumns(const Table& table) {
     return inputError("line 1: the columns must be called x,y,z or face,b0,b1,b2");
   }
   if (table.columns == 0 || table.columns == kPointColumns || table.columns == kFaceColumns) return {};
-  return inputError(
-      fmt::format("{} has {} columns; x,y,z or face,b0,b1,b2 are expected", table.where(0), table.columns));
+  return inputError(fmt::format("{} has {}; x,y,z or face,b0,b1,b2 are expected", table.where(0),
+                                counted(table.columns, "column", "columns")));
+}
+
+Result<Table> readStandardInput() {
+  std::vector<std::uint8_t> bytes;
+  std::array<std::uint8_t, 65536> part;
+  while (true) {
+    const ssize_t n = ::read(0, part.data(), part.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return inputError(fmt::format("standard input cannot be read: {}", std::strerror(errno)));
+    if (n == 0) break;
+    if (bytes.size() + static_cast<std::size_t>(n) > kMaxFileBytes)
+      return inputError("standard input: is longer than 4 GiB");
+    bytes.insert(bytes.end(), part.begin(), part.begin() + n);
+  }
+  auto table = parseTable(bytes);
+  if (!table) return Error{table.error().kind, "standard input: " + table.error().message};
+  return table;
+}
+
+/// True for a device or a pipe.
+bool special(const std::string& path) {
+  std::error_code error;
+  const auto type = std::filesystem::status(path, error).type();
+  return !error && type != std::filesystem::file_type::regular &&
+         type != std::filesystem::file_type::directory && type != std::filesystem::file_type::not_found;
 }
 
 /// Nearest surface points of positions in asset coordinates.
@@ -128,38 +160,59 @@ class Query : public Verb {
     app.add_option("FILE", file_, "A .glb file that 'heatskin fit' made")->required();
     app.add_option(
            "--points", points_,
-           "Where to look: x,y,z or face,b0,b1,b2 on every line (line of names allowed); .csv or .npy")
+           "Where to look: x,y,z or face,b0,b1,b2 on every line (line of names allowed); .csv or .npy; - is "
+           "stdin")
         ->required()
         ->type_name("FILE");
     app.add_option("-o,--output", output_, "Where r,g,b (sRGB, 0..1) go, .csv or .npy; stdout unless given")
         ->type_name("FILE");
+    app.add_flag("--no-header", no_header_, "Leave out the first line of a .csv, the names of the columns");
     app.add_flag("--coverage", coverage_, "A fourth column: the weight sum; below 1 the mean colour shows");
+    app_ = &app;
     app.footer(
         "x,y,z are in the coordinates of the file; the nearest surface point answers.\n"
         "face counts the triangles of the file from 0, over instances, their primitives and triangles; "
         "b0,b1,b2\n"
         "are barycentric coordinates for its corners in the order of the file.\n\n"
         "Example:\n  heatskin query spot.glb --points points.csv\n"
+        "  echo 0.1,0.2,0.3 | heatskin query spot.glb --points - --no-header\n"
         "  heatskin query spot.glb --points points.npy -o colors.npy --coverage");
   }
 
-  Result<void> run(Session& session) override {
-    const bool npy = output_.ends_with(".npy");
-    if (!output_.empty()) {
-      if (!npy && !output_.ends_with(".csv"))
-        return usageError(fmt::format("'{}' is neither a .csv nor a .npy file", output_));
-      if (auto writable = checkOutputFile(output_); !writable) return writable;
-    } else if (session.common.json == "-") {
-      return usageError("colours and --json - cannot both go to stdout; write the colours to a file with -o");
-    }
+  bool random() const override { return false; }
 
-    auto table = readTable(points_);
+  Result<void> prepare(Session& session) override {
+    if (app_->count("-o") > 0 && output_.empty())
+      return usageError("-o: the name of the file is empty; 'heatskin query --help' explains");
+    if (points_.empty())
+      return usageError("--points: the name of the file is empty; 'heatskin query --help' explains");
+    npy_ = output_.ends_with(".npy");
+    if (!output_.empty() && !npy_ && !output_.ends_with(".csv") && !special(output_))
+      return usageError(fmt::format("'{}' is neither a .csv nor a .npy file", output_));
+    if (no_header_ && npy_) return usageError("--no-header has no effect on a .npy file; leave it out");
+    session.files.reads(file_, "FILE");
+    session.files.reads(points_, "--points");
+    session.files.writes(output_.empty() ? "-" : output_, "the colours");
+    return {};
+  }
+
+  Result<void> run(Session& session) override {
+    auto table = points_ == "-" ? readStandardInput() : readTable(points_);
     if (!table) return table.error();
     const auto named = [&](const Error& error) {
-      return Error{error.kind, fmt::format("{}: {}", points_, error.message)};
+      return Error{error.kind,
+                   fmt::format("{}: {}", points_ == "-" ? "standard input" : points_, error.message)};
     };
+    if (table->columns == 0) {
+      return inputError(
+          fmt::format("--points {}: is empty; x,y,z or face,b0,b1,b2 are expected on every line", points_));
+    }
+    if (table->rows() == 0)
+      session.console.warning(fmt::format("--points {}: has no points, only names of columns", points_));
     if (auto checked = checkColumns(*table); !checked) return named(checked.error());
-    auto product = loadProduct(file_);
+    auto asset = loadApart(session, file_);
+    if (!asset) return asset.error();
+    auto product = decodeProduct(std::move(*asset));
     if (!product) return product.error();
     auto questions =
         table->columns == kFaceColumns ? fromFaces(*product, *table) : fromPositions(*product, *table);
@@ -178,7 +231,7 @@ class Query : public Verb {
     texture->colors(questions->points, colors, weights);
     const double query_s = stopwatch.lap();
 
-    if (auto written = write(session, colors, weights, npy); !written) return written;
+    if (auto written = write(session, colors, weights); !written) return written;
     Json json;
     json["file"] = file_;
     json["points"] = count;
@@ -198,8 +251,7 @@ class Query : public Verb {
   }
 
  private:
-  Result<void> write(Session& session, std::span<const Vec3f> colors, std::span<const float> weights,
-                     bool npy) {
+  Result<void> write(Session& session, std::span<const Vec3f> colors, std::span<const float> weights) {
     const std::size_t columns = coverage_ ? 4 : 3;
     std::vector<float> values;
     values.reserve(columns * colors.size());
@@ -207,13 +259,15 @@ class Query : public Verb {
       values.insert(values.end(), {colors[i][0], colors[i][1], colors[i][2]});
       if (coverage_) values.push_back(weights[i]);
     }
-    if (npy) return saveBytes(output_, encodeNpy(values, columns));
-    const std::string text = encodeCsv(values, columns);
+    if (npy_) return saveBytes(output_, encodeNpy(values, columns));
+    std::string text = no_header_ ? "" : coverage_ ? "r,g,b,coverage\n" : "r,g,b\n";
+    text += encodeCsv(values, columns);
     return output_.empty() ? session.console.writeStdout(text) : saveText(output_, text);
   }
 
   std::string file_, points_, output_;
-  bool coverage_ = false;
+  bool coverage_ = false, no_header_ = false, npy_ = false;
+  const CLI::App* app_ = nullptr;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "heatskin/rendering/render.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -131,8 +132,20 @@ class Render : public Verb {
         "  heatskin render fitted.glb -o error.png --mode error --reference model.glb --views 8 --sheet");
   }
 
+  bool random() const override { return false; }
+
+  Result<void> prepare(Session& session) override {
+    if (auto sound = checkOptions(); !sound) return sound;
+    session.files.reads(file_, "FILE");
+    session.files.reads(reference_file_, "--reference");
+    const int count = several_ ? std::max(views_, turntable_) : 1;
+    for (int i = 0; i < count; ++i)
+      session.files.writes(several_ ? numbered(static_cast<std::size_t>(i)) : std::filesystem::path(output_),
+                           "-o", ".png");
+    return {};
+  }
+
   Result<void> run(Session& session) override {
-    if (auto ready = prepare(); !ready) return ready;
     SurfaceOptions options;
     options.principal_axes = false;  // pictures do not show the frames
     const auto subject = loadTextured(session, file_, options);
@@ -158,7 +171,9 @@ class Render : public Verb {
 
  private:
   /// Everything that can be wrong before the file is read.
-  Result<void> prepare() {
+  Result<void> checkOptions() {
+    if (output_.empty())
+      return usageError("-o: the name of the file is empty; 'heatskin render --help' explains");
     size_ = {atlas_ ? 1024 : 512, atlas_ ? 1024 : 512};
     if (!size_text_.empty()) {
       const auto size = parseSize(size_text_);
@@ -189,7 +204,7 @@ class Render : public Verb {
       return usageError("--reference is for --mode error only; 'heatskin render --help' explains");
     }
     several_ = (views_ > 1 || turntable_ > 1) && !sheet_;
-    return checkOutputFile(several_ ? numbered(0) : std::filesystem::path(output_), ".png");
+    return {};
   }
 
   std::filesystem::path numbered(std::size_t index) const {

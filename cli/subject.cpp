@@ -26,10 +26,22 @@ Result<Subject> loadSubject(Session& session, const std::filesystem::path& path,
                             const SurfaceOptions& options) {
   Console& console = session.console;
   console.begin("reading " + displayPath(path.filename()), 0);
-  auto asset = loadAsset(path);
+  auto asset = loadApart(session, path);
   console.end();
   if (!asset) return asset.error();
   return makeSubject(session, std::move(*asset), options);
+}
+
+Result<Asset> loadApart(Session& session, const std::filesystem::path& path) {
+  std::vector<std::filesystem::path> references;
+  LoadOptions options;
+  options.references = &references;
+  auto asset = loadAsset(path, options);
+  for (const std::filesystem::path& file : references) {
+    auto apart = session.files.alsoReads(file, fmt::format("as a part of {}", displayPath(path.filename())));
+    if (!apart) return apart.error();
+  }
+  return asset;
 }
 
 Result<Subject> makeSubject(Session& session, Asset asset, const SurfaceOptions& options) {
@@ -49,9 +61,14 @@ Result<Subject> makeSubject(Session& session, Asset asset, const SurfaceOptions&
 }
 
 void warnAbout(Session& session, const Subject& subject) {
-  const std::string name = displayPath(subject.asset.path);
-  for (const std::string& message : messages(subject.notices, true))
-    session.console.warning(fmt::format("{}: {}", name, message));
+  warnAbout(session, subject.asset.path, subject.notices);
+}
+
+void warnAbout(Session& session, const std::filesystem::path& path, const std::vector<Notice>& notices) {
+  for (const std::string& message : messages(notices, true)) {
+    if (session.warned.insert(message).second)
+      session.console.warning(fmt::format("{}: {}", displayPath(path), message));
+  }
 }
 
 std::vector<std::string> messages(const std::vector<Notice>& notices, bool warnings) {

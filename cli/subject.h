@@ -37,7 +37,12 @@ Result<Subject> loadSubject(Session& session, const std::filesystem::path& path,
 /// The same for an asset that was read.
 Result<Subject> makeSubject(Session& session, Asset asset, const SurfaceOptions& options = {});
 
-/// Shows the subject's warnings on stderr, each with the file's name.
+/// loadAsset() that fails if a file the asset consists of is one of the outputs.
+Result<Asset> loadApart(Session& session, const std::filesystem::path& path);
+
+/// Shows warnings on stderr, each with the file's name. What was said once in this run is not said again: a
+/// product and its reference are one mesh with the same faults.
+void warnAbout(Session& session, const std::filesystem::path& path, const std::vector<Notice>& notices);
 void warnAbout(Session& session, const Subject& subject);
 
 /// The messages of the notices that are warnings (or, with false, of those that are not).

@@ -11,18 +11,20 @@
 namespace heatskin::cli {
 namespace {
 
-Result<std::unique_ptr<FittedSubject>> decode(Console& console, Asset asset, std::string_view method = {}) {
-  console.begin("unpacking the kernels", 0);
+Result<std::unique_ptr<FittedSubject>> decode(Console& console, Asset asset, std::string_view method = {},
+                                              Progress* progress = nullptr) {
+  if (progress == nullptr) progress = &console;
+  progress->begin("unpacking the kernels", 0);
   auto product = decodeProduct(std::move(asset));
   if (!product) return product.error();
-  console.end();
+  progress->end();
   auto cache = PreprocessingCache::fromEnvironment();
   EvaluatorOptions options = product->options;
   if (!method.empty() && method != options.method) {
     options = EvaluatorOptions();
     options.method = method;
   }
-  auto texture = KernelTexture::create(product->surface, product->kernels, options, {&console, &cache},
+  auto texture = KernelTexture::create(product->surface, product->kernels, options, {progress, &cache},
                                        product->constants);
   for (const Notice& notice : cache.notices())
     console.warning(notice.message);
@@ -30,10 +32,10 @@ Result<std::unique_ptr<FittedSubject>> decode(Console& console, Asset asset, std
   return std::make_unique<FittedSubject>(FittedSubject{std::move(*product), std::move(*texture)});
 }
 
-Result<Asset> read(Console& console, const std::filesystem::path& path) {
-  console.begin("reading " + displayPath(path.filename()), 0);
-  auto asset = loadAsset(path);
-  console.end();
+Result<Asset> read(Session& session, const std::filesystem::path& path) {
+  session.console.begin("reading " + displayPath(path.filename()), 0);
+  auto asset = loadApart(session, path);
+  session.console.end();
   return asset;
 }
 
@@ -53,10 +55,10 @@ bool storedUvs(const Asset& asset, const Surface& surface, std::uint32_t face, s
 }  // namespace
 
 Result<std::unique_ptr<FittedSubject>> loadFitted(Session& session, const std::filesystem::path& path,
-                                                  std::string_view method) {
-  auto asset = read(session.console, path);
+                                                  std::string_view method, Progress* progress) {
+  auto asset = read(session, path);
   if (!asset) return asset.error();
-  return decode(session.console, std::move(*asset), method);
+  return decode(session.console, std::move(*asset), method, progress);
 }
 
 ColorSource TexturedSubject::colors(Filter filter) const {
@@ -75,7 +77,7 @@ AtlasBuffer TexturedSubject::atlas(const AtlasOptions& options) const {
 
 Result<TexturedSubject> loadTextured(Session& session, const std::filesystem::path& path,
                                      const SurfaceOptions& options) {
-  auto asset = read(session.console, path);
+  auto asset = read(session, path);
   if (!asset) return asset.error();
   TexturedSubject result;
   if (isProduct(*asset)) {
@@ -88,11 +90,6 @@ Result<TexturedSubject> loadTextured(Session& session, const std::filesystem::pa
   if (!plain) return plain.error();
   result.plain = std::make_unique<Subject>(std::move(*plain));
   return result;
-}
-
-void warnAbout(Session& session, const std::filesystem::path& path, const std::vector<Notice>& notices) {
-  for (const std::string& message : messages(notices, true))
-    session.console.warning(fmt::format("{}: {}", displayPath(path), message));
 }
 
 }  // namespace heatskin::cli

@@ -28,8 +28,9 @@ struct FittedSubject {
 
 /// Reads a product, with progress. Warnings are the caller's to show. With a `method` (one of kMethods) its
 /// kernels are evaluated with that one's standard options, whatever they were fitted with.
+/// `progress` may stand in for the session's console.
 Result<std::unique_ptr<FittedSubject>> loadFitted(Session& session, const std::filesystem::path& path,
-                                                  std::string_view method = {});
+                                                  std::string_view method = {}, Progress* progress = nullptr);
 
 /// Either of both.
 struct TexturedSubject {
@@ -50,8 +51,5 @@ struct TexturedSubject {
 /// Reads a file and decides by what is in it. `options` are those of an asset's surface.
 Result<TexturedSubject> loadTextured(Session& session, const std::filesystem::path& path,
                                      const SurfaceOptions& options = {});
-
-/// Shows warnings on stderr, each with the file's name.
-void warnAbout(Session& session, const std::filesystem::path& path, const std::vector<Notice>& notices);
 
 }  // namespace heatskin::cli

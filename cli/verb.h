@@ -5,11 +5,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "heatskin/base/result.h"
 
 #include "cli/console.h"
+#include "cli/file_plan.h"
+#include "cli/interrupt.h"
 #include "cli/output.h"
 
 namespace CLI {
@@ -31,6 +35,12 @@ struct Session {
   Console& console;
   CommonOptions common;
   std::string command;  ///< as the user typed it, for a shell: "heatskin fit 'my file.glb' -o out.glb"
+  FilePlan files;       ///< what is read and written
+  std::set<std::string> warned;  ///< about meshes: files of one run often hold the same one
+
+  /// Set by a verb that saves its state, or has nothing left to lose: a first signal no longer ends the
+  /// program.
+  std::optional<GracefulInterrupt> graceful = {};
 };
 
 class Verb {
@@ -43,8 +53,15 @@ class Verb {
   /// Adds the verb's own options and an example to `app`, whose name and description are set.
   virtual void describe(CLI::App& app) = 0;
 
-  /// Does the work. The output of --json was checked; the verb checks its other outputs before it begins.
+  /// Looks at the options and names every file that will be read or written in `session.files`, which has
+  /// that of --json. Reads at most configurations, writes nothing.
+  virtual Result<void> prepare(Session& session) = 0;
+
+  /// Does the work. All outputs were checked.
   virtual Result<void> run(Session& session) = 0;
+
+  /// False if nothing depends on --seed.
+  virtual bool random() const { return true; }
 };
 
 std::unique_ptr<Verb> makeFit();

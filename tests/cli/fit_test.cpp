@@ -190,7 +190,7 @@ TEST_F(FitCli, KilledAtAnyMomentAndResumedItEndsWithTheSameBytes) {
   EXPECT_FALSE(folder_.names().contains("killed.glb.checkpoint"));
 }
 
-TEST_F(FitCli, CtrlCSavesAndSaysHowToGoOn) {
+TEST_F(FitCli, CtrlCSavesAndSaysHowToResume) {
   for (const int number : {SIGINT, SIGTERM}) {
     const auto [stopped, steps] = stop("my fit.glb", number);
     ASSERT_EQ(stopped.exit_code, 128 + number) << stopped.err;
@@ -200,7 +200,7 @@ TEST_F(FitCli, CtrlCSavesAndSaysHowToGoOn) {
     ASSERT_TRUE(folder_.names().contains("my fit.glb.checkpoint"));
 
     // Exactly what the message says, typed into a shell.
-    const std::string mark = "; go on with: heatskin ";
+    const std::string mark = "; resume with: heatskin ";
     const std::size_t at = stopped.err.find(mark);
     ASSERT_NE(at, std::string::npos) << stopped.err;
     std::string typed = stopped.err.substr(at + mark.size());
@@ -229,7 +229,14 @@ TEST_F(FitCli, ACheckpointOfSomethingElseIsRefused) {
   folder_.write("out.glb.checkpoint", bytes);
   expectRefusal(resume(steps), 3, "checksum");
   folder_.write("out.glb.checkpoint", "hello");
-  expectRefusal(command("out.glb", {"--steps", steps, "--resume=auto", "-q"}), 3, "not a checkpoint");
+  expectRefusal(resume(steps), 3, "not a checkpoint");
+  // --resume=auto starts over, and says why.
+  const auto over = runHeatskin(command("out.glb", {"--steps", "20", "--resume=auto"}));
+  EXPECT_EQ(over.exit_code, 0) << over.err;
+  EXPECT_NE(over.err.find("warning: " + (folder_ / "out.glb.checkpoint") + ": "), std::string::npos)
+      << over.err;
+  EXPECT_NE(over.err.find("the fit starts over"), std::string::npos) << over.err;
+  EXPECT_TRUE(folder_.names().contains("out.glb"));
 }
 
 TEST_F(FitCli, RefusesWhatCannotBe) {
@@ -237,23 +244,23 @@ TEST_F(FitCli, RefusesWhatCannotBe) {
   expectRefusal({"fit", "-o", folder_ / "o.glb"}, 2, "ASSET");
   expectRefusal(command("o.obj"), 2, ".glb");
   expectRefusal(command("missing/o.glb"), 1, "does not exist");
-  expectRefusal({"fit", asset(), "-o", asset()}, 2, "is the input");
+  expectRefusal({"fit", asset(), "-o", asset()}, 2, "is read (ASSET)");
   expectRefusal({"fit", asset(), "-o", "/dev/null"}, 2, "not a regular file");
   expectRefusal({"fit", folder_ / "none.glb", "-o", folder_ / "o.glb"}, 3, "none.glb");
   expectRefusal(command("o.glb", {"--method", "magic"}), 2,
-                "there is no method 'magic'; there is local, thermal, spectral");
+                "--method magic: there are local, thermal, spectral");
   expectRefusal({"fit", asset(), "-o", folder_ / "o.glb", "--preset", "best"}, 2, "default, draft, paper");
   expectRefusal(command("o.glb", {"--preset", "draft"}), 2, "--preset");
   expectRefusal(command("o.glb", {"--set", "stepz=3"}), 2, "did you mean 'steps'?");
   expectRefusal(command("o.glb", {"--set", "steps"}), 2, "key=value");
-  expectRefusal(command("o.glb", {"--steps", "0"}), 2, "steps: 0 is outside");
+  expectRefusal(command("o.glb", {"--steps", "0"}), 2, "--steps 0: give a whole number from 1");
   expectRefusal(command("o.glb", {"--steps", "many"}), 2, "--steps");
-  expectRefusal(command("o.glb", {"--kernels", "0"}), 2, "density.max_kernels: 0 is outside");
+  expectRefusal(command("o.glb", {"--kernels", "0"}), 2, "--kernels 0: give a whole number from 1");
   expectRefusal(command("o.glb", {"--seed", "18446744073709551615"}), 2, "seed");
   expectRefusal(command("o.glb", {"--set", "start.kernels=301"}), 2, "above density.max_kernels (300)");
-  expectRefusal(command("o.glb", {"--resume"}), 3, "there is no checkpoint to go on from");
+  expectRefusal(command("o.glb", {"--resume"}), 3, "there is no checkpoint to resume from");
   expectRefusal(command("o.glb", {"--resume=perhaps"}), 2, "--resume=auto");
-  expectRefusal(command("o.glb", {"--checkpoint", asset()}), 2, "cannot be the checkpoint");
+  expectRefusal(command("o.glb", {"--checkpoint", asset()}), 2, "would be replaced by the checkpoint");
   expectRefusal(command("small.glb"), 2, "would be replaced");
   folder_.write("bad.toml", "steps = 3\nrates.colour = 1\n");
   expectRefusal({"fit", asset(), "-o", folder_ / "o.glb", "--config", folder_ / "bad.toml"}, 3,

@@ -128,20 +128,61 @@ TEST_F(QueryTest, NumpyInAndOutWithCoverage) {
 }
 
 TEST_F(QueryTest, NoPointsGiveNoLines) {
-  for (const char* text : {"", "\n", "x,y,z\n", "face,b0,b1,b2"}) {
+  for (const char* text : {"x,y,z\n", "face,b0,b1,b2"}) {
     const auto outcome = query(folder_.write("none.csv", text));
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-    EXPECT_EQ(outcome.out, "");
+    EXPECT_EQ(outcome.out, "r,g,b\n");
+    EXPECT_NE(outcome.err.find("none.csv: has no points"), std::string::npos) << outcome.err;
   }
-  ASSERT_EQ(query(folder_.write("none.csv", ""), {"-o", folder_ / "o.npy"}).exit_code, 0);
+  ASSERT_EQ(query(folder_.write("none.csv", "x,y,z\n"), {"-o", folder_ / "o.npy"}).exit_code, 0);
   EXPECT_EQ(readTable(folder_ / "o.npy")->rows(), 0u);
+  // Nothing at all is more likely a mistake.
+  for (const char* text : {"", "\n", " \n\n"}) {
+    const auto outcome = query(folder_.write("none.csv", text));
+    EXPECT_EQ(outcome.exit_code, 3) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find("--points " + (folder_ / "none.csv") + ": is empty"), std::string::npos)
+        << outcome.err;
+  }
+}
+
+TEST_F(QueryTest, CsvHasAHeaderUnlessAskedNotTo) {
+  const std::string points = folder_.write("points.csv", "0,0,1\n0,1,0\n");
+  const std::string with = query(points).out, without = query(points, {"--no-header"}).out;
+  EXPECT_EQ(with, "r,g,b\n" + without);
+  EXPECT_EQ(std::count(without.begin(), without.end(), '\n'), 2);
+  EXPECT_EQ(query(points, {"--coverage"}).out.substr(0, 15), "r,g,b,coverage\n");
+  ASSERT_EQ(query(points, {"-o", folder_ / "o.csv"}).exit_code, 0);
+  EXPECT_EQ(folder_.read("o.csv"), with);
+}
+
+TEST_F(QueryTest, PointsMayComeFromStandardInput) {
+  const std::string points = folder_.write("points.csv", "x,y,z\n0,0,1\n0,1,0\n");
+  const std::string npy = folder_ / "points.npy";
+  ASSERT_TRUE(writeFileAtomically(npy, encodeNpy(std::vector<float>{0, 0, 1, 0, 1, 0}, 3)));
+  const std::string expected_out = query(points).out;
+  const auto piped = [&](const std::string& input) {
+    return runProcess(
+        {"/bin/sh", "-c", input + " | '" + heatskinBinary() + "' query '" + product_path_ + "' --points -"});
+  };
+  for (const std::string& file : {points, npy}) {
+    const auto outcome = piped("cat '" + file + "'");
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    EXPECT_EQ(outcome.out, expected_out);
+  }
+  const auto empty = piped("true");
+  EXPECT_EQ(empty.exit_code, 3) << empty.err;
+  EXPECT_NE(empty.err.find("--points -: is empty"), std::string::npos) << empty.err;
+  const auto wrong = piped("echo 1,2,three");
+  EXPECT_EQ(wrong.exit_code, 3) << wrong.err;
+  EXPECT_NE(wrong.err.find("standard input: line 1: "), std::string::npos) << wrong.err;
 }
 
 TEST_F(QueryTest, ReportsCountsRateAndBytes) {
   const std::string points = folder_.write("points.csv", "0,0,9\n0,0,1\n");
   const auto outcome = query(points, {"--json", folder_ / "r.json", "--threads", "1"});
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2);
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 3) << "names and two points";
   const json report = json::parse(folder_.read("r.json"));
   EXPECT_EQ(report["points"], 2);
   EXPECT_EQ(report["kernels"], 300);
@@ -204,7 +245,7 @@ TEST_F(QueryTest, SameBytesOnAnyNumberOfThreads) {
     text += fmt::format("{},{},{}\n", std::sin(i), std::cos(1.7 * i), std::sin(0.3 * i));
   const std::string points = folder_.write("points.csv", text);
   const std::string one = query(points, {"--threads", "1"}).out;
-  EXPECT_EQ(std::count(one.begin(), one.end(), '\n'), 3000);
+  EXPECT_EQ(std::count(one.begin(), one.end(), '\n'), 3001);
   EXPECT_EQ(query(points, {"--threads", "3"}).out, one);
 }
 
