@@ -27,9 +27,6 @@ namespace fs = std::filesystem;
 
 using nlohmann::json;
 
-/// Limits are for hangs.
-constexpr double kHang_s = 900;
-
 constexpr const char* kConfig =
     "base = \"draft\"\n"
     "steps = 20\n"
@@ -47,8 +44,7 @@ class Outputs : public ::testing::Test {
 
   std::string at(const std::string& name) const { return folder_ / name; }
 
-  int run(const std::vector<std::string>& arguments, ProcessOptions options = {}) {
-    options.time_limit_s = kHang_s;
+  int run(const std::vector<std::string>& arguments, const ProcessOptions& options = {}) {
     last_ = runHeatskin(arguments, options);
     return last_.exit_code;
   }
