@@ -1,6 +1,7 @@
 #include "cli/evaluation_page.h"
 
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -158,11 +159,12 @@ ReportPage::Rows materialRows(const Evaluation& evaluation, const Asset& asset) 
 void addMaterials(Json& document, const Evaluation& evaluation, const Asset& asset) {
   document["materials"] = Json::array();
   for (const MaterialQuality& m : evaluation.materials) {
-    document["materials"].push_back({{"material", m.material},
-                                     {"name", materialName(asset, m.material)},
-                                     {"area_share", jsonNumber(m.share)},
-                                     {"surface_psnr", jsonNumber(m.psnr)},
-                                     {"coverage_below_half", jsonNumber(m.uncovered)}});
+    Json entry = {{"material", m.material},
+                  {"name", materialName(asset, m.material)},
+                  {"area_share", jsonNumber(m.share)}};
+    addDecibels(entry, "surface_psnr", m.psnr);
+    entry["coverage_below_half"] = jsonNumber(m.uncovered);
+    document["materials"].push_back(std::move(entry));
   }
 }
 
