@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
+#include "heatskin/base/memory_budget.h"
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/evaluation/reference.h"
 #include "heatskin/rendering/atlas.h"
@@ -146,6 +147,14 @@ class Render : public Verb {
   }
 
   Result<void> run(Session& session) override {
+    // A picture, what is seen at its pixels, and the finished ones of a sheet.
+    const double pixels = static_cast<double>(size_.width) * size_.height;
+    const double kept = sheet_ ? std::max({1, views_, turntable_}) : 1;
+    if (auto fits = askMemory(fmt::format("a picture of {} x {} pixels", size_.width, size_.height),
+                              pixels * (100 + 16 * kept));
+        !fits) {
+      return fits;
+    }
     SurfaceOptions options;
     options.principal_axes = false;  // pictures do not show the frames
     const auto subject = loadTextured(session, file_, options);

@@ -61,6 +61,11 @@ TEST_F(BenchCli, WalkAndLoad) {
   expectRows("load", {"pumpkin_faces", "pumpkin_load", "pumpkin_surface", "pumpkin_peak"});
 }
 
+TEST_F(BenchCli, Shapes) {
+  expectRows("shapes", {"fan_surface", "cone_step", "needles_rebuild", "ribbon_query", "comb_farthest",
+                        "giant_step", "components_rebuild"});
+}
+
 TEST_F(BenchCli, Thermal) {
   if (sanitized()) GTEST_SKIP() << "takes minutes under sanitizers";
   expectRows("thermal", {"step_ms", "two_threads_vs_one", "simd_vs_scalar", "query_mpoints_s"});

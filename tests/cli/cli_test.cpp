@@ -1,6 +1,7 @@
 // The conventions of the command line, seen from outside: every verb, real processes.
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <string>
@@ -54,6 +55,28 @@ TEST(Cli, OverviewNamesEveryVerbAndTheExitCodes) {
     expectContains(outcome.out, "Exit codes: 0 ");
     expectContains(outcome.out, "Example:");
   }
+}
+
+TEST(Cli, MaxMemoryRefusesBeforeWorkingWithTheEstimate) {
+  const TemporaryFolder folder;
+  const std::string output = (folder.path() / "pumpkin.glb").string();
+  ASSERT_EQ(runHeatskin({"demo-asset", "-o", output}).exit_code, 0);
+  const std::string product = (folder.path() / "out.glb").string(),
+                    picture = (folder.path() / "out.png").string();
+  for (const auto& command : std::vector<std::vector<std::string>>{
+           {"inspect", output}, {"fit", output, "-o", product}, {"render", output, "-o", picture}}) {
+    auto arguments = command;
+    arguments.insert(arguments.end(), {"--quiet", "--max-memory", "20M"});
+    const auto outcome = runHeatskin(arguments);
+    expectError(outcome, 3);
+    expectContains(outcome.err, "needs about ");
+    expectContains(outcome.err, "--max-memory is 21 MB");
+  }
+  EXPECT_FALSE(std::filesystem::exists(product));
+  EXPECT_FALSE(std::filesystem::exists(picture));
+  for (const char* bad : {"", "4X", "-1G", "nan", "0"})
+    expectError(runHeatskin({"inspect", output, "--max-memory", bad}), 2);
+  EXPECT_EQ(runHeatskin({"inspect", output, "--max-memory", "4G"}).exit_code, 0);
 }
 
 TEST(Cli, EveryVerbHasHelpWithAnExampleAndTheCommonOptions) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "heatskin/base/files.h"
+#include "heatskin/base/memory_budget.h"
 #include "heatskin/io/image_codecs.h"
 
 namespace heatskin {
@@ -21,6 +22,11 @@ std::optional<Error> refuseSize(std::uint64_t width, std::uint64_t height, const
                       std::to_string(height) + " pixels, the limit is " + std::to_string(max_pixels) +
                       "; reduce its size");
   }
+  // Pixels, and rows or coefficients on the way.
+  const auto fits =
+      askMemory(name + ": the image of " + std::to_string(width) + " x " + std::to_string(height) + " pixels",
+                5.0 * static_cast<double>(width * height));
+  if (!fits) return fits.error();
   return std::nullopt;
 }
 

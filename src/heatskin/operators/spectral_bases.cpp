@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "heatskin/base/memory_budget.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/operators/dense_kernels.h"
 
@@ -97,6 +98,13 @@ Result<SpectralBases> buildSpectralBases(const Surface& surface, PreprocessingCa
   SpectralBases bases;
   bases.vertex_count = surface.vertexCount();
   bases.count = std::min<std::size_t>(options.eigen.count, surface.vertexCount() - 1);
+  // Half precision for all operators, and the blocks of the operators at work in double.
+  const double modes = static_cast<double>(bases.count) * surface.vertexCount();
+  if (auto fits = askMemory(fmt::format("spectral bases of {} vertices", surface.vertexCount()),
+                            modes * (50 * sizeof(std::uint16_t) + 6 * sizeof(double)));
+      !fits) {
+    return fits.error();
+  }
   bases.embedding_dimensions = std::min(kEmbeddingDimensions, bases.count - 1);
   const CacheKey key = keyOf(surface, options.eigen);
   Stopwatch watch;

@@ -7,6 +7,7 @@
 #include <Eigen/Core>
 #include <fmt/format.h>
 
+#include "heatskin/base/memory_budget.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
 #include "heatskin/operators/dense_kernels.h"
@@ -239,6 +240,12 @@ Result<ThermalFactors> thermalFactors(const Operators& operators, const FactorOp
         "lower the "
         "rank, or use --method local",
         vertices, 1e-9 * static_cast<double>(bytes), 1e-9 * static_cast<double>(options.max_bytes)));
+  }
+  // The result, and as much again for the operators at work.
+  if (auto fits = askMemory(fmt::format("thermal factors of {} vertices", vertices),
+                            2.0 * static_cast<double>(bytes));
+      !fits) {
+    return fits.error();
   }
   factors.values.assign(kFactorCount * vertices * factors.rank, 0);
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
+#include "heatskin/base/memory_budget.h"
 #include "heatskin/base/plural.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/evaluators/make_evaluator.h"
@@ -132,6 +133,12 @@ Result<FitResult> fit(const Surface& surface, const Appearance& appearance, cons
     }
   }
 
+  // Points, colours, errors, and what sorts them.
+  if (auto fits = askMemory(fmt::format("a pool of {} samples", config.train.sampling.pool),
+                            96.0 * static_cast<double>(config.train.sampling.pool));
+      !fits) {
+    return fits.error();
+  }
   Stopwatch watch;
   const auto evaluator = makeEvaluator(surface, config.evaluator, {&progress, control.cache});
   if (!evaluator) return evaluator.error();

@@ -20,9 +20,6 @@ constexpr float kRounding = 2e-3f;
 /// Vector loads may read this far past the last pair.
 constexpr std::size_t kPadding = 64;
 
-/// The distance between components, beyond any that counts.
-constexpr float kApart = 1e15f;
-
 /// Halves a range of vertices at the median of its widest coordinate until blocks are small.
 void splitBlocks(const Embedding::Rows& rows, std::size_t size, std::vector<std::uint32_t>& order,
                  std::size_t begin, std::size_t end, std::vector<std::uint32_t>& borders) {
@@ -118,15 +115,27 @@ Embedding::Embedding(const Surface& surface, std::span<const float> coordinates,
     for (std::uint32_t i = block_begin_[b]; i < block_begin_[b + 1]; ++i)
       radii_[b] = std::max(radii_[b], (rows_.row(order_[i]) - centers_.row(row)).norm());
   }
-  center_distances_.resize(static_cast<Eigen::Index>(blocks), static_cast<Eigen::Index>(blocks));
+  first_block_.resize(blocks);
+  last_block_.resize(blocks);
+  distance_begin_.resize(blocks);
+  std::size_t distances = 0;
+  for (std::size_t first = 0, last = 0; first < blocks; first = last) {
+    for (last = first; last < blocks && block_component[last] == block_component[first];)
+      ++last;
+    for (std::size_t b = first; b < last; ++b) {
+      first_block_[b] = static_cast<std::uint32_t>(first);
+      last_block_[b] = static_cast<std::uint32_t>(last);
+      distance_begin_[b] = distances;
+      distances += last - first;
+    }
+  }
+  center_distances_.resize(distances);
   parallelFor(blocks, 16, [&](std::size_t begin, std::size_t end) {
     for (std::size_t a = begin; a < end; ++a) {
-      const auto row = static_cast<Eigen::Index>(a);
-      center_distances_.row(row) = (centers_.rowwise() - centers_.row(row)).rowwise().norm().transpose();
-      for (std::size_t b = 0; b < blocks; ++b) {
-        if (block_component[a] != block_component[b])
-          center_distances_(row, static_cast<Eigen::Index>(b)) = kApart;
-      }
+      const auto row = static_cast<Eigen::Index>(a), first = static_cast<Eigen::Index>(first_block_[a]),
+                 count = static_cast<Eigen::Index>(last_block_[a]) - first;
+      Eigen::Map<Eigen::VectorXf>(center_distances_.data() + distance_begin_[a], count) =
+          (centers_.middleRows(first, count).rowwise() - centers_.row(row)).rowwise().norm();
     }
   });
 }
@@ -211,10 +220,11 @@ void NearListBuilder::collectBlock(std::size_t block, const Nearness& nearness) 
   }
   thread_local std::vector<std::pair<float, std::uint32_t>> groups;  // lower bound of the distance, group
   groups.clear();
-  for (std::size_t g = 0; g < e.radii_.size(); ++g) {
+  const std::uint32_t first_group = e.first_block_[block];
+  for (std::size_t g = first_group; g < e.last_block_[block]; ++g) {
     if (group_begin_[g] == group_begin_[g + 1]) continue;
-    const float bound = e.center_distances_(static_cast<Eigen::Index>(block), static_cast<Eigen::Index>(g)) -
-                        e.radii_[block] - group_radii_[g];
+    const float bound =
+        e.center_distances_[e.distance_begin_[block] + g - first_group] - e.radii_[block] - group_radii_[g];
     if (bound <= farthest_radius) groups.emplace_back(bound, static_cast<std::uint32_t>(g));
   }
   std::sort(groups.begin(), groups.end());

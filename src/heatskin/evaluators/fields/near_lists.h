@@ -58,7 +58,11 @@ class Embedding {
   std::vector<std::uint32_t> block_of_;     // [V]
   Rows centers_;                            // [B, dimensions]
   std::vector<float> radii_;                // [B]
-  Rows center_distances_;                   // [B, B]
+  // Distances between blocks of one component; between components none is asked for, and there may be a
+  // hundred thousand of them.
+  std::vector<std::uint32_t> first_block_, last_block_;  // [B] of the block's component
+  std::vector<std::size_t> distance_begin_;              // [B]
+  std::vector<float> center_distances_;                  // [B] rows of last_block - first_block
 };
 
 /// Pairs of a kernel and a vertex, by vertex and by kernel; pairs of a kernel and a face with the places of
