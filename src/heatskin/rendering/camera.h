@@ -86,12 +86,41 @@ Camera orbitCamera(const BoundingSphere& sphere, double azimuth, double elevatio
 /// image with a margin of 4 % of its radius. They depend on the vertex positions only.
 std::vector<Camera> standardViews(const Surface& surface);
 
-/// `count` cameras once around at equal angles, starting at azimuth 0; `elevation` in radians.
+/// Field of view of pictures for people: flatter than the evaluation's, as a photographer would choose.
+inline constexpr double kPictureFov = 30 * kDegree;
+
+/// Room around the object in pictures for people, on each side, as part of half the image's side.
+inline constexpr double kPictureMargin = 0.08;
+
+/// A camera that looks along the given direction and stands as close as all vertices allow: their projections
+/// lie inside of the image without `margin` (part of half its side) and touch it on two opposite sides. Exact
+/// for the perspective camera. Angles in radians.
+Camera framedCamera(const Surface& surface, double azimuth, double elevation, double aspect = 1,
+                    double vertical_fov = kPictureFov, double margin = kPictureMargin);
+
+/// `count` cameras once around the vertical axis through the bounding box's centre at equal angles, starting
+/// at azimuth 0, all at the same distance and height: the nearest ones from which every picture holds the
+/// object. `elevation` in radians.
 std::vector<Camera> turntable(const Surface& surface, int count, double elevation = 20 * kDegree,
                               double aspect = 1);
 
-/// The one view that shows most: azimuth 35 and elevation 20 degrees; a nearly flat asset is seen along its
-/// thin axis, 10 degrees off.
-Camera defaultView(const Surface& surface, double aspect = 1);
+/// Where the default picture looks from, radians.
+struct ViewAngles {
+  double azimuth = 35 * kDegree;
+  double elevation = 20 * kDegree;
+};
+
+/// Where the front of an asset is.
+enum class Front {
+  kPlusZ,    ///< glTF says so
+  kUnknown,  ///< OBJ and PLY do not say. Towards +z, unless the object is longer than wide and its upper part
+             ///< leans clearly to -z: most things like that are animals, and there is the head.
+};
+
+/// Three quarters from the front; a nearly flat asset is seen along its thin axis, 10 degrees off.
+ViewAngles defaultAngles(const Surface& surface, Front front = Front::kPlusZ);
+
+/// The one view that shows most: framed from defaultAngles().
+Camera defaultView(const Surface& surface, double aspect = 1, Front front = Front::kPlusZ);
 
 }  // namespace heatskin

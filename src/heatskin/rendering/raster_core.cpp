@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "heatskin/base/parallel.h"
@@ -53,6 +54,12 @@ int clip(const std::array<Vec3, 9>& in, int count, std::array<Vec3, 9>& out, con
   return kept;
 }
 
+/// True when a face comes after the one that was drawn at this sample before.
+bool isBehind(const Target& target, std::size_t pixel, double key, std::uint32_t face) {
+  const double limit = target.behind_key[pixel];
+  return key < limit || (key == limit && face > target.behind_face[pixel]);
+}
+
 /// Draws one item inside the tile [x0, x1] x [y0, y1].
 void drawItem(const Item& item, const Target& target, int x0, int y0, int x1, int y1) {
   x0 = std::max(x0, item.first_x);
@@ -86,7 +93,8 @@ void drawItem(const Item& item, const Target& target, int x0, int y0, int x1, in
         entered = true;
         const std::size_t pixel = line + static_cast<std::size_t>(x);
         const double key = item.key.at(x + sample_x, y + sample_y);
-        if (key > target.key[pixel]) {
+        if (key > target.key[pixel] &&
+            (target.behind_key == nullptr || isBehind(target, pixel, key, item.face))) {
           target.key[pixel] = key;
           target.face[pixel] = item.face;
         }
@@ -113,6 +121,18 @@ bool hasCoverage(const Target& target, int x0, int y0, int x1, int y1) {
     }
   }
   return true;
+}
+
+/// False when Target::behind_key lets nothing through in the tile.
+bool hasOpenSample(const Target& target, int x0, int y0, int x1, int y1) {
+  for (int y = y0; y <= y1; ++y) {
+    const double* row =
+        target.behind_key + static_cast<std::size_t>(y) * static_cast<std::size_t>(target.width);
+    for (int x = x0; x <= x1; ++x) {
+      if (row[x] > -std::numeric_limits<double>::infinity()) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
@@ -267,6 +287,8 @@ void drawFaces(std::size_t face_count,
       const int y0 = static_cast<int>(tile / static_cast<std::size_t>(tiles_x)) * side;
       const int x1 = std::min(x0 + side, target.width) - 1;
       const int y1 = std::min(y0 + side, target.height) - 1;
+      if (chunk == 0 && target.behind_key != nullptr && !hasOpenSample(target, x0, y0, x1, y1))
+        finished[tile] = 1;
       for (std::size_t i = tile_begin[tile]; i < tile_begin[tile + 1] && finished[tile] == 0; ++i) {
         drawItem(*order[i], target, x0, y0, x1, y1);
         // Looked at now and then: the test reads the whole tile.

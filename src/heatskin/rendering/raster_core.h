@@ -61,7 +61,10 @@ struct Target {
   std::int64_t sample_y = kSubpixels / 2;
   std::uint32_t* face = nullptr;
   double* key = nullptr;
-  std::uint32_t* coverage = nullptr;  ///< may be null: number of triangles over the sample
+  std::uint32_t* coverage = nullptr;   ///< may be null: number of triangles over the sample
+  const double* behind_key = nullptr;  ///< may be null: only what comes after (behind_key, behind_face) in
+                                       ///< the order of KeyPlane is drawn, nothing at -infinity
+  const std::uint32_t* behind_face = nullptr;
   std::uint32_t enough_coverage = 0;  ///< not 0: a tile is finished once every sample has this coverage (all
                                       ///< keys must be equal, so that later faces cannot win)
 };

@@ -14,85 +14,199 @@ namespace {
 
 constexpr std::size_t kPixelsPerBlock = 8192;
 
-/// Draws n x n passes. `shade(buffer, projection, pixels, colors)` gives the sRGB colours of the foreground
-/// pixels of one pass.
-template <class Shade>
-Picture renderPasses(const Surface& surface, const Camera& camera, int width, int height,
-                     const RenderOptions& options, const Shade& shade) {
-  Picture picture;
+/// Light that still passes through the layers drawn so far, below which the rest is invisible in 8 bits.
+constexpr float kNegligible = 1.0f / 2048;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+/// Options of albedo and normals; `shade` gives sRGB.
+Picture renderPlain(
+    const Surface& surface, const Camera& camera, int width, int height, const RenderOptions& options,
+    const std::function<void(const raster::Pass&, const raster::Fragments&, std::span<Vec3f>)>& shade) {
   const int n = std::clamp(options.supersampling, 1, raster::kMaxSupersampling);
-  const Projection projection(camera, width, height);
-  std::vector<Vec3f> sum;  // linear light; unused with one sample, whose colour is kept to the bit
-  std::vector<Vec3f> colors;
-  for (int pass = 0; pass < n * n; ++pass) {
-    RasterOptions raster_options;
-    raster_options.sample = raster::samplePlace(pass, n);
-    const VisibilityBuffer buffer = rasterise(surface, camera, width, height, raster_options);
-    if (buffer.width == 0) return picture;
-    if (pass == 0) {
-      picture.image = {width, height, std::vector<float>(3 * buffer.face.size()),
-                       std::vector<std::uint8_t>(buffer.face.size())};
-      picture.coverage.assign(buffer.face.size(), 0.0f);
-      sum.assign(buffer.face.size(), Vec3f::Zero());
-    }
-    const std::vector<std::size_t> pixels = buffer.foregroundPixels();
-    colors.assign(pixels.size(), Vec3f::Zero());
-    shade(buffer, projection, pixels, colors);
-
-    const bool has_wire = options.wire.width > 0;
+  const bool has_wire = options.wire.width > 0;
+  raster::PassOptions passes;
+  passes.supersampling = n;
+  passes.transparency = options.transparency;
+  passes.progress = options.progress;
+  passes.srgb = !has_wire;
+  passes.shade = shade;
+  if (has_wire) {
     const Vec3f wire_color = raster::linearColor(options.wire.color);
-    parallelFor(pixels.size(), kPixelsPerBlock, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        const std::size_t pixel = pixels[i];
-        picture.coverage[pixel] += 1.0f;
-        if (n == 1 && !has_wire) {
-          sum[pixel] = colors[i];
-          continue;
+    passes.shade = [&, wire_color](const raster::Pass& pass, const raster::Fragments& fragments,
+                                   std::span<Vec3f> colors) {
+      shade(pass, fragments, colors);
+      parallelFor(colors.size(), kPixelsPerBlock, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+          const float line = raster::wireAmount(surface, pass.projection, fragments.points[i].face,
+                                                pass.place(fragments.pixels[i]), options.wire.width);
+          const Vec3f color = raster::linearColor(colors[i]);
+          colors[i] = color + line * (wire_color - color);
         }
-        Vec3f color = raster::linearColor(colors[i]);
-        if (has_wire) {
-          const Vec2 place(static_cast<double>(pixel % static_cast<std::size_t>(width)) + buffer.sample.x(),
-                           static_cast<double>(pixel / static_cast<std::size_t>(width)) + buffer.sample.y());
-          const float line =
-              raster::wireAmount(surface, projection, buffer.face[pixel], place, options.wire.width);
-          color += line * (wire_color - color);
-        }
-        sum[pixel] += color;
-      }
-    });
+      });
+    };
   }
-
-  const float samples = static_cast<float>(n * n);
-  const Vec3f background = raster::linearColor(options.background);
-  const bool exact = n == 1 && !(options.wire.width > 0);
-  parallelFor(sum.size(), kPixelsPerBlock, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t pixel = begin; pixel < end; ++pixel) {
-      const float hits = picture.coverage[pixel];
-      Vec3f color = options.background;
-      if (hits > 0 && exact) {
-        color = sum[pixel];
-      } else if (hits > 0) {
-        color = raster::srgbColor((sum[pixel] + (samples - hits) * background) / samples);
-      }
-      for (std::size_t c = 0; c < 3; ++c)
-        picture.image.rgb[3 * pixel + c] = color[static_cast<Eigen::Index>(c)];
-      picture.coverage[pixel] = hits / samples;
-      picture.image.mask[pixel] = 2 * hits >= samples ? 255 : 0;
-    }
-  });
-  return picture;
+  const raster::Accumulated sums = raster::drawPasses(surface, camera, width, height, passes);
+  return raster::resolve(sums, n * n, options.background, options.transparent_background);
 }
 
 }  // namespace
 
 namespace raster {
 
-void colorsOf(const ColorSource& source, const std::vector<SurfacePoint>& points,
-              std::vector<Vec3f>& colors) {
-  for (std::size_t begin = 0; begin < points.size(); begin += kColorBatch) {
-    const std::size_t count = std::min(kColorBatch, points.size() - begin);
-    source(std::span(points).subspan(begin, count), std::span(colors).subspan(begin, count));
+Accumulated drawPasses(const Surface& surface, const Camera& camera, int width, int height,
+                       const PassOptions& options) {
+  Accumulated sums;
+  if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide) return sums;
+  const int n = std::clamp(options.supersampling, 1, kMaxSupersampling);
+  const std::size_t pixel_count = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+  const Projection projection(camera, width, height);
+  const bool transparent = options.transparency != nullptr && !options.transparency->opaque();
+  const bool keeps_exact = options.srgb && n == 1;
+  sums.width = width;
+  sums.height = height;
+  sums.color.assign(pixel_count, Vec3f::Zero());
+  sums.cover.assign(pixel_count, 0.0f);
+  sums.hits.assign(pixel_count, 0.0f);
+  if (keeps_exact) sums.exact.assign(pixel_count, 0);
+  if (options.background) sums.behind.assign(pixel_count, Vec3f::Zero());
+
+  std::vector<float> open;  // [pixel] light that passes through the layers so far
+  std::vector<double> behind_key;
+  std::vector<std::uint32_t> behind_face;
+  Fragments fragments, asked;
+  std::vector<std::size_t> asked_index;
+  std::vector<float> alpha, asked_alpha, weight, first_layer;
+  std::vector<Vec3f> colors;
+  for (int index = 0; index < n * n; ++index) {
+    RasterOptions raster_options;
+    raster_options.sample = samplePlace(index, n);
+    raster_options.keep_keys = transparent;
+    if (transparent) raster_options.one_sided = options.transparency->one_sided;
+    open.assign(pixel_count, 1.0f);
+    Pass pass{projection, index, n * n, raster_options.sample, width};
+    for (int layer = 0; layer < (transparent ? kMaxLayers : 1); ++layer) {
+      const VisibilityBuffer buffer = rasterise(surface, camera, width, height, raster_options);
+      pass.sample = buffer.sample;
+      const std::vector<std::size_t> pixels = buffer.foregroundPixels();
+      if (pixels.empty()) break;
+      if (transparent) {
+        behind_key.assign(pixel_count, -kInfinity);
+        behind_face.assign(pixel_count, kNone);
+      }
+      bool goes_on = false;
+      for (std::size_t begin = 0; begin < pixels.size(); begin += kColorBatch) {
+        const std::size_t count = std::min(kColorBatch, pixels.size() - begin);
+        alpha.assign(count, 1.0f);
+        if (transparent) {
+          asked.points.clear();
+          asked_index.clear();
+          for (std::size_t i = 0; i < count; ++i) {
+            const SurfacePoint point = buffer.point(pixels[begin + i]);
+            if (!options.transparency->maySeeThrough(point.face)) continue;
+            asked.points.push_back(point);
+            asked_index.push_back(i);
+          }
+          asked_alpha.assign(asked.points.size(), 1.0f);
+          if (!asked.points.empty()) options.transparency->alpha(asked.points, asked_alpha);
+          for (std::size_t k = 0; k < asked_index.size(); ++k)
+            alpha[asked_index[k]] = std::clamp(asked_alpha[k], 0.0f, 1.0f);
+        }
+        fragments.pixels.clear();
+        fragments.points.clear();
+        weight.clear();
+        first_layer.clear();
+        for (std::size_t i = 0; i < count; ++i) {
+          const std::size_t pixel = pixels[begin + i];
+          if (alpha[i] > 0) {
+            fragments.pixels.push_back(pixel);
+            fragments.points.push_back(buffer.point(pixel));
+            weight.push_back(open[pixel] * alpha[i]);
+            first_layer.push_back(open[pixel] == 1 ? 1.0f : 0.0f);
+          }
+          open[pixel] *= 1 - alpha[i];
+          if (transparent && open[pixel] > kNegligible) {
+            behind_key[pixel] = buffer.key[pixel];
+            behind_face[pixel] = buffer.face[pixel];
+            goes_on = true;
+          }
+        }
+        colors.assign(fragments.pixels.size(), Vec3f::Zero());
+        if (!colors.empty()) options.shade(pass, fragments, colors);
+        parallelFor(colors.size(), kPixelsPerBlock, [&](std::size_t first, std::size_t last) {
+          for (std::size_t i = first; i < last; ++i) {
+            const std::size_t pixel = fragments.pixels[i];
+            sums.hits[pixel] += first_layer[i];
+            sums.cover[pixel] += weight[i];
+            if (keeps_exact && weight[i] == 1) {
+              sums.color[pixel] = colors[i];
+              sums.exact[pixel] = 1;
+              continue;
+            }
+            sums.color[pixel] += weight[i] * (options.srgb ? linearColor(colors[i]) : colors[i]);
+          }
+        });
+        if (options.progress && layer == 0) {
+          const double in_pass = static_cast<double>(begin + count) / static_cast<double>(pixels.size());
+          options.progress(options.progress_begin +
+                           (1 - options.progress_begin) * (index + 0.95 * in_pass) / (n * n));
+        }
+      }
+      if (!goes_on) break;
+      raster_options.behind_key = behind_key;
+      raster_options.behind_face = behind_face;
+    }
+    if (options.background) {
+      parallelFor(pixel_count, kPixelsPerBlock, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t pixel = begin; pixel < end; ++pixel) {
+          if (open[pixel] <= 0) continue;
+          sums.behind[pixel] += open[pixel] * options.background(pass, pass.place(pixel));
+        }
+      });
+    }
   }
+  if (options.progress) options.progress(1);
+  return sums;
+}
+
+Picture resolve(const Accumulated& sums, int samples, const Vec3f& background, bool transparent_background,
+                const std::function<Vec3f(const Vec3f&)>& surface_light) {
+  Picture picture;
+  if (sums.width == 0) return picture;
+  const std::size_t pixel_count = sums.cover.size();
+  const auto all = static_cast<float>(samples);
+  picture.image = {sums.width, sums.height, std::vector<float>(3 * pixel_count),
+                   std::vector<std::uint8_t>(pixel_count)};
+  picture.coverage.assign(pixel_count, 0.0f);
+  const Vec3f background_light = linearColor(background);
+  parallelFor(pixel_count, kPixelsPerBlock, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t pixel = begin; pixel < end; ++pixel) {
+      const float cover = std::min(sums.cover[pixel], all);
+      const float part = cover / all;
+      Vec3f color = transparent_background ? Vec3f(Vec3f::Zero()) : background;
+      if (!sums.exact.empty() && sums.exact[pixel] != 0) {
+        color = sums.color[pixel];
+      } else {
+        Vec3f mean = cover > 0 ? Vec3f(sums.color[pixel] / cover) : Vec3f(Vec3f::Zero());
+        if (surface_light) mean = surface_light(mean);
+        if (transparent_background) {
+          color = srgbColor(mean);
+        } else if (!sums.behind.empty()) {
+          color = srgbColor(part * mean + sums.behind[pixel] / all);
+        } else if (cover > 0) {
+          color = srgbColor(part * mean + (1 - part) * background_light);
+        }
+        if (cover > 0 || !sums.behind.empty()) color = color.cwiseMax(0.0f).cwiseMin(1.0f);
+      }
+      for (std::size_t c = 0; c < 3; ++c)
+        picture.image.rgb[3 * pixel + c] = color[static_cast<Eigen::Index>(c)];
+      picture.coverage[pixel] = part;
+      picture.image.mask[pixel] = transparent_background        ? toByte(part)
+                                  : 2 * sums.hits[pixel] >= all ? 255
+                                                                : 0;
+    }
+  });
+  return picture;
 }
 
 float wireAmount(const Surface& surface, const Projection& projection, std::uint32_t face, const Vec2& pixel,
@@ -144,34 +258,32 @@ ColorSource scalarColors(ScalarSource scalars, std::function<Vec3f(float)> color
 
 Picture renderAlbedo(const Surface& surface, const Camera& camera, int width, int height,
                      const ColorSource& colors, const RenderOptions& options) {
-  return renderPasses(surface, camera, width, height, options,
-                      [&](const VisibilityBuffer& buffer, const Projection&,
-                          const std::vector<std::size_t>& pixels, std::vector<Vec3f>& out) {
-                        std::vector<SurfacePoint> points(pixels.size());
-                        for (std::size_t i = 0; i < pixels.size(); ++i)
-                          points[i] = buffer.point(pixels[i]);
-                        raster::colorsOf(colors, points, out);
-                      });
+  return renderPlain(surface, camera, width, height, options,
+                     [&](const raster::Pass&, const raster::Fragments& fragments, std::span<Vec3f> out) {
+                       colors(fragments.points, out);
+                     });
 }
 
 Picture renderNormals(const Surface& surface, const Camera& camera, int width, int height,
                       const RenderOptions& options) {
   const auto normals = creaseNormals(surface, ShadedOptions{}.crease_angle);
-  return renderPasses(
-      surface, camera, width, height, options,
-      [&](const VisibilityBuffer& buffer, const Projection& projection,
-          const std::vector<std::size_t>& pixels, std::vector<Vec3f>& out) {
-        for (std::size_t i = 0; i < pixels.size(); ++i) {
-          const SurfacePoint p = buffer.point(pixels[i]);
-          Vec3 n = Vec3::Zero();
-          for (std::size_t c = 0; c < 3; ++c)
-            n += p.barycentric[static_cast<Eigen::Index>(c)] * normals[p.face][c].cast<double>();
-          n.normalize();
-          if (n.dot(surface.position(p) - projection.eye()) > 0) n = -n;
-          const Vec3 view(n.dot(projection.right()), n.dot(projection.up()), -n.dot(projection.forward()));
-          out[i] = (Vec3::Constant(0.5) + 0.5 * view).cast<float>();
-        }
-      });
+  return renderPlain(surface, camera, width, height, options,
+                     [&](const raster::Pass& pass, const raster::Fragments& fragments, std::span<Vec3f> out) {
+                       parallelFor(out.size(), kPixelsPerBlock, [&](std::size_t begin, std::size_t end) {
+                         for (std::size_t i = begin; i < end; ++i) {
+                           const SurfacePoint& p = fragments.points[i];
+                           Vec3 n = Vec3::Zero();
+                           for (std::size_t c = 0; c < 3; ++c)
+                             n += p.barycentric[static_cast<Eigen::Index>(c)] *
+                                  normals[p.face][c].cast<double>();
+                           n.normalize();
+                           if (n.dot(surface.position(p) - pass.projection.eye()) > 0) n = -n;
+                           const Vec3 view(n.dot(pass.projection.right()), n.dot(pass.projection.up()),
+                                           -n.dot(pass.projection.forward()));
+                           out[i] = (Vec3::Constant(0.5) + 0.5 * view).cast<float>();
+                         }
+                       });
+                     });
 }
 
 }  // namespace heatskin

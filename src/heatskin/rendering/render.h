@@ -2,6 +2,10 @@
 
 // Pictures of a surface: plain colours, normals, and a shaded mode for people.
 //
+// Where a Transparency is given, faces that let light through are drawn in front of what is behind them with
+// the over operator (Porter and Duff, "Compositing digital images", SIGGRAPH 1984), in linear light, nearest
+// first; the order is that of depth, then of face index, whatever the order in the file.
+//
 // Colours come from a ColorSource, so that the asset's own appearance and a fitted texture are drawn by the
 // same code. Pictures are equal for any number of threads, to the bit.
 
@@ -13,6 +17,7 @@
 #include "heatskin/base/vec.h"
 #include "heatskin/io/image_f.h"
 #include "heatskin/rendering/camera.h"
+#include "heatskin/rendering/transparency.h"
 #include "heatskin/rendering/visibility.h"
 #include "heatskin/surface/surface.h"
 
@@ -35,11 +40,15 @@ using ScalarSource = std::function<void(std::span<const SurfacePoint> points, st
 /// Scalars as colours, by a map such as those in colormap.h.
 ColorSource scalarColors(ScalarSource scalars, std::function<Vec3f(float)> color);
 
-/// A rendered picture. `image.mask` is nonzero where at least half of a pixel's samples meet the surface.
+/// A rendered picture. `image.mask` is nonzero where at least half of a pixel's samples meet the surface at a
+/// point that is not wholly transparent.
 struct Picture {
   ImageF image;
-  std::vector<float> coverage;  // [height, width] part of the pixel's samples that meet the surface, 0 .. 1
+  std::vector<float> coverage;  // [height, width] alpha: how much of the pixel the surface hides, 0 .. 1
 };
+
+/// Called now and then with the part of the picture that is drawn, rising to 1.
+using PartDone = std::function<void(double part)>;
 
 /// Lines along the edges of faces.
 struct WireOptions {
@@ -51,6 +60,13 @@ struct RenderOptions {
   int supersampling = 1;  ///< n: n x n samples per pixel, averaged in linear light (box filter); 1 .. 8
   Vec3f background = {0.55f, 0.60f, 0.66f};  ///< sRGB; white, grey and black assets all stand out
   WireOptions wire;
+  const Transparency* transparency = nullptr;  ///< null: opaque; [F] arrays fit the surface
+
+  /// No background: the picture holds the surface's colours alone (not multiplied by alpha) and its mask is
+  /// alpha, 0 to 255.
+  bool transparent_background = false;
+
+  PartDone progress;
 };
 
 /// Colours without light: METHOD section 10's albedo views. With one sample per pixel a pixel is exactly the
@@ -75,6 +91,9 @@ struct ShadedOptions {
   Vec3f background_top = {0.88f, 0.89f, 0.90f};  ///< sRGB
   Vec3f background_bottom = {0.70f, 0.71f, 0.73f};
   WireOptions wire;
+  const Transparency* transparency = nullptr;  ///< as in RenderOptions; shadows are cut out and thinned too
+  bool transparent_background = false;         ///< as in RenderOptions; also without a ground shadow
+  PartDone progress;
 };
 
 /// A picture for people: soft shadows, a sky, a ground contact, smooth normals, both sides lit.

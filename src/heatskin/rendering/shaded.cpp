@@ -78,7 +78,7 @@ std::vector<Vec3> capDirections(int count, const Vec3& axis, double half_angle) 
 }
 
 Studio buildStudio(const Surface& surface, const Camera& camera, const Projection& projection,
-                   const ShadedOptions& options) {
+                   const ShadedOptions& options, double progress_part) {
   Studio studio;
   const double up_length = camera.up.norm();
   studio.up = up_length > 0 && std::isfinite(up_length) ? Vec3(camera.up / up_length) : Vec3(0, 1, 0);
@@ -88,14 +88,52 @@ Studio buildStudio(const Surface& surface, const Camera& camera, const Projectio
 
   studio.sphere = boundingSphere(surface);
   const int size = std::clamp(options.shadow_map_size, 16, 2048);
-  const auto light = [&](const Vec3& direction, bool is_key) {
-    return Light{rasteriseHeights(surface.positions(), surface.faces(), studio.sphere, direction, size),
+  const std::vector<Vec3> sky_directions =
+      capDirections(std::clamp(options.sky_directions, 1, 1024), studio.up, 90 * kDegree);
+  const std::vector<Vec3> key_directions =
+      capDirections(std::clamp(options.key_directions, 1, 1024), key, kKeyHalfAngle);
+
+  // A light passes points whose alpha is below its threshold. The thresholds of the lights are spread evenly
+  // (golden ratio), so that together they pass 1 - alpha of the light (as in stochastic transparency,
+  // Enderton et al., 2010, without the chance).
+  std::vector<std::uint8_t> see_through;
+  const bool transparent = options.transparency != nullptr && !options.transparency->opaque();
+  if (transparent) {
+    see_through.resize(surface.faceCount());
+    for (std::uint32_t f = 0; f < see_through.size(); ++f)
+      see_through[f] = options.transparency->maySeeThrough(f) ? 1 : 0;
+  }
+  std::size_t done = 0;
+  const std::size_t total = sky_directions.size() + key_directions.size();
+  std::vector<float> alpha;
+  const auto light = [&](const Vec3& direction, bool is_key, std::size_t index) {
+    StopsLight stops;
+    if (transparent) {
+      const double turn = (static_cast<double>(index) + 0.5) * (std::numbers::phi - 1);
+      const auto threshold = static_cast<float>(turn - std::floor(turn));
+      stops = [&alpha, &options, threshold](std::span<const SurfacePoint> points,
+                                            std::span<std::uint8_t> out) {
+        for (std::size_t begin = 0; begin < points.size(); begin += kColorBatch) {
+          const std::size_t count = std::min(kColorBatch, points.size() - begin);
+          alpha.assign(count, 1.0f);
+          options.transparency->alpha(points.subspan(begin, count), alpha);
+          for (std::size_t i = 0; i < count; ++i)
+            out[begin + i] = alpha[i] > threshold ? 1 : 0;
+        }
+      };
+    }
+    Light result{rasteriseHeights(surface.positions(), surface.faces(), studio.sphere, direction, size,
+                                  see_through, stops),
                  direction, is_key};
+    ++done;
+    if (options.progress)
+      options.progress(progress_part * static_cast<double>(done) / static_cast<double>(total));
+    return result;
   };
-  for (const Vec3& d : capDirections(std::clamp(options.sky_directions, 1, 1024), studio.up, 90 * kDegree))
-    studio.sky.push_back(light(d, false));
-  for (const Vec3& d : capDirections(std::clamp(options.key_directions, 1, 1024), key, kKeyHalfAngle))
-    studio.key.push_back(light(d, true));
+  for (std::size_t i = 0; i < sky_directions.size(); ++i)
+    studio.sky.push_back(light(sky_directions[i], false, i));
+  for (std::size_t i = 0; i < key_directions.size(); ++i)
+    studio.key.push_back(light(key_directions[i], true, i));
 
   studio.floor = std::numeric_limits<double>::infinity();
   for (const Vec3& x : surface.positions())
@@ -230,52 +268,26 @@ std::vector<std::array<Vec3f, 3>> creaseNormals(const Surface& surface, double c
 
 Picture renderShaded(const Surface& surface, const Camera& camera, int width, int height,
                      const ColorSource& colors, const ShadedOptions& options) {
-  Picture picture;
-  if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide) return picture;
+  if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide) return {};
+  constexpr double kLightsPart = 0.2;  // of the time, about
   const int n = std::clamp(options.supersampling, 1, raster::kMaxSupersampling);
-  const int passes = n * n;
   const Projection projection(camera, width, height);
-  const Studio studio = buildStudio(surface, camera, projection, options);
+  const Studio studio = buildStudio(surface, camera, projection, options, kLightsPart);
   const auto normals = creaseNormals(surface, options.crease_angle);
   const Vec3f top = raster::linearColor(options.background_top);
   const Vec3f bottom = raster::linearColor(options.background_bottom);
   const Vec3f wire_color = raster::linearColor(options.wire.color);
 
-  const std::size_t pixel_count = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
-  std::vector<Vec3f> lit(pixel_count, Vec3f::Zero()), behind(pixel_count, Vec3f::Zero());  // linear sums
-  picture.image = {width, height, std::vector<float>(3 * pixel_count),
-                   std::vector<std::uint8_t>(pixel_count)};
-  picture.coverage.assign(pixel_count, 0.0f);
-
-  std::vector<SurfacePoint> points;
-  std::vector<Vec3f> albedo;
-  std::vector<std::uint32_t> slot(pixel_count);
-  for (int pass = 0; pass < passes; ++pass) {
-    RasterOptions raster_options;
-    raster_options.sample = raster::samplePlace(pass, n);
-    const VisibilityBuffer buffer = rasterise(surface, camera, width, height, raster_options);
-    points.clear();
-    for (std::size_t pixel = 0; pixel < pixel_count; ++pixel) {
-      if (buffer.face[pixel] == kNone) continue;
-      slot[pixel] = static_cast<std::uint32_t>(points.size());
-      points.push_back(buffer.point(pixel));
-    }
-    albedo.assign(points.size(), Vec3f::Zero());
-    raster::colorsOf(colors, points, albedo);
-
-    parallelFor(pixel_count, kPixelsPerBlock, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t pixel = begin; pixel < end; ++pixel) {
-        const Vec2 place(static_cast<double>(pixel % static_cast<std::size_t>(width)) + buffer.sample.x(),
-                         static_cast<double>(pixel / static_cast<std::size_t>(width)) + buffer.sample.y());
-        if (buffer.face[pixel] == kNone) {
-          const Vec3 direction =
-              projection.surfaceDirectionFromView(projection.viewRay(place.x(), place.y()));
-          const double light = floorLight(studio, pass, passes, projection.eye(), direction);
-          const float t = static_cast<float>(place.y()) / static_cast<float>(height);
-          behind[pixel] += static_cast<float>(light) * (top + t * (bottom - top));
-          continue;
-        }
-        const SurfacePoint& p = points[slot[pixel]];
+  raster::PassOptions passes;
+  passes.supersampling = n;
+  passes.transparency = options.transparency;
+  passes.progress = options.progress;
+  passes.progress_begin = kLightsPart;
+  passes.shade = [&](const raster::Pass& pass, const raster::Fragments& fragments, std::span<Vec3f> out) {
+    colors(fragments.points, out);
+    parallelFor(out.size(), kPixelsPerBlock, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const SurfacePoint& p = fragments.points[i];
         const Vec3 x = surface.position(p);
         const Vec3 to_viewer = (projection.eye() - x).normalized();
         Vec3 face_normal = surface.frames()[p.face].normal();
@@ -287,30 +299,27 @@ Picture renderShaded(const Surface& surface, const Camera& camera, int width, in
           face_normal = -face_normal;
           normal = -normal;
         }
-        Vec3f base = raster::linearColor(albedo[slot[pixel]]);
+        Vec3f base = raster::linearColor(out[i]);
         if (options.wire.width > 0) {
-          base += raster::wireAmount(surface, projection, p.face, place, options.wire.width) *
+          base += raster::wireAmount(surface, projection, p.face, pass.place(fragments.pixels[i]),
+                                     options.wire.width) *
                   (wire_color - base);
         }
-        lit[pixel] += shadePoint(studio, pass, passes, x, normal, face_normal, to_viewer, base);
-        picture.coverage[pixel] += 1.0f;
+        out[i] = shadePoint(studio, pass.index, pass.count, x, normal, face_normal, to_viewer, base);
       }
     });
+  };
+  if (!options.transparent_background) {
+    passes.background = [&](const raster::Pass& pass, const Vec2& place) {
+      const Vec3 direction = projection.surfaceDirectionFromView(projection.viewRay(place.x(), place.y()));
+      const double light = floorLight(studio, pass.index, pass.count, projection.eye(), direction);
+      const float t = static_cast<float>(place.y()) / static_cast<float>(height);
+      return Vec3f(static_cast<float>(light) * (top + t * (bottom - top)));
+    };
   }
-
-  parallelFor(pixel_count, kPixelsPerBlock, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t pixel = begin; pixel < end; ++pixel) {
-      const float samples = static_cast<float>(passes), hits = picture.coverage[pixel];
-      Vec3f linear = behind[pixel] / samples;
-      if (hits > 0) linear += (hits / samples) * Vec3f((lit[pixel] / hits).unaryExpr(&bend));
-      const Vec3f color = raster::srgbColor(linear).cwiseMax(0.0f).cwiseMin(1.0f);
-      for (std::size_t c = 0; c < 3; ++c)
-        picture.image.rgb[3 * pixel + c] = color[static_cast<Eigen::Index>(c)];
-      picture.coverage[pixel] = hits / samples;
-      picture.image.mask[pixel] = 2 * hits >= samples ? 255 : 0;
-    }
-  });
-  return picture;
+  const raster::Accumulated sums = raster::drawPasses(surface, camera, width, height, passes);
+  return raster::resolve(sums, n * n, Vec3f::Zero(), options.transparent_background,
+                         [](const Vec3f& light) { return Vec3f(light.unaryExpr(&bend)); });
 }
 
 }  // namespace heatskin

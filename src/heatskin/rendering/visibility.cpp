@@ -127,6 +127,10 @@ VisibilityBuffer rasterise(std::span<const Vec3> positions,
   target.face = buffer.face.data();
   target.key = buffer.depth.data();
   target.coverage = options.count_coverage ? buffer.coverage.data() : nullptr;
+  if (options.behind_key.size() == pixels && options.behind_face.size() == pixels) {
+    target.behind_key = options.behind_key.data();
+    target.behind_face = options.behind_face.data();
+  }
 
   const Projection projection(camera, width, height);
   std::vector<Vec3> view(positions.size());
@@ -144,7 +148,9 @@ VisibilityBuffer rasterise(std::span<const Vec3> positions,
         for (std::size_t f = begin; f < end; ++f) {
           if (!validIndices(faces[f], view.size())) continue;
           const std::array<Vec3, 3> c = corners(f);
-          if (options.cull_back_faces && (c[1] - c[0]).cross(c[2] - c[0]).dot(c[0]) <= 0) continue;
+          const bool one_sided =
+              options.cull_back_faces || (!options.one_sided.empty() && options.one_sided[f] != 0);
+          if (one_sided && (c[1] - c[0]).cross(c[2] - c[0]).dot(c[0]) <= 0) continue;
           const std::span<raster::Item> items =
               sink.add(static_cast<std::uint32_t>(f),
                        {projection.homogeneousPixelFromView(c[0]), projection.homogeneousPixelFromView(c[1]),
@@ -158,6 +164,7 @@ VisibilityBuffer rasterise(std::span<const Vec3> positions,
       },
       target);
 
+  if (options.keep_keys) buffer.key = buffer.depth;
   parallelFor(static_cast<std::size_t>(height), kRowsPerBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t y = begin; y < end; ++y) {
       for (std::size_t x = 0; x < static_cast<std::size_t>(width); ++x) {
@@ -193,7 +200,8 @@ float HeightMap::at(const Vec3& x) const {
 
 HeightMap rasteriseHeights(std::span<const Vec3> positions,
                            std::span<const std::array<std::uint32_t, 3>> faces, const BoundingSphere& sphere,
-                           const Vec3& direction, int size) {
+                           const Vec3& direction, int size, std::span<const std::uint8_t> see_through,
+                           const StopsLight& stops) {
   HeightMap map;
   if (size < 1 || size > kMaxImageSide) return map;
   map.size = size;
@@ -203,6 +211,11 @@ HeightMap rasteriseHeights(std::span<const Vec3> positions,
   map.y_axis = direction.cross(map.x_axis);
   // One cell of margin on every side.
   map.cells_per_unit = (0.5 * size - 1) / std::max(sphere.radius, 1e-300);
+  const auto cell = [&](const Vec3& x) {
+    const Vec3 offset = x - map.center;
+    return Vec3(0.5 * size + map.cells_per_unit * map.x_axis.dot(offset),
+                0.5 * size + map.cells_per_unit * map.y_axis.dot(offset), 1);
+  };
 
   const std::size_t cells = static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
   std::vector<std::uint32_t> face(cells, kNone);
@@ -212,41 +225,96 @@ HeightMap rasteriseHeights(std::span<const Vec3> positions,
   target.height = size;
   target.face = face.data();
   target.key = key.data();
-  raster::drawFaces(
-      faces.size(),
-      [&](std::size_t begin, std::size_t end, raster::ItemSink& sink) {
-        for (std::size_t f = begin; f < end; ++f) {
-          if (!validIndices(faces[f], positions.size())) continue;
-          std::array<Vec3, 3> corners;
-          std::array<double, 3> heights;
-          for (std::size_t c = 0; c < 3; ++c) {
-            const Vec3 offset = positions[faces[f][c]] - map.center;
-            corners[c] = {0.5 * size + map.cells_per_unit * map.x_axis.dot(offset),
-                          0.5 * size + map.cells_per_unit * map.y_axis.dot(offset), 1};
-            heights[c] = direction.dot(offset);
+  const auto draw = [&] {
+    raster::drawFaces(
+        faces.size(),
+        [&](std::size_t begin, std::size_t end, raster::ItemSink& sink) {
+          for (std::size_t f = begin; f < end; ++f) {
+            if (!validIndices(faces[f], positions.size())) continue;
+            std::array<Vec3, 3> corners;
+            std::array<double, 3> heights;
+            for (std::size_t c = 0; c < 3; ++c) {
+              corners[c] = cell(positions[faces[f][c]]);
+              heights[c] = direction.dot(positions[faces[f][c]] - map.center);
+            }
+            const std::span<raster::Item> items = sink.add(static_cast<std::uint32_t>(f), corners, 0.5);
+            if (items.empty()) continue;
+            raster::KeyPlane plane;
+            const auto [low, high] = std::minmax({heights[0], heights[1], heights[2]});
+            plane.low = low;
+            plane.high = high;
+            const Vec2 u = (corners[1] - corners[0]).head<2>(), v = (corners[2] - corners[0]).head<2>();
+            const double area = cross2(u, v);
+            const double du = heights[1] - heights[0], dv = heights[2] - heights[0];
+            plane.dx = (du * v.y() - dv * u.y()) / area;
+            plane.dy = (dv * u.x() - du * v.x()) / area;
+            plane.constant = heights[0] - plane.dx * corners[0].x() - plane.dy * corners[0].y();
+            if (!std::isfinite(plane.constant)) plane.dx = plane.dy = 0, plane.constant = high;
+            for (raster::Item& item : items)
+              item.key = plane;
           }
-          const std::span<raster::Item> items = sink.add(static_cast<std::uint32_t>(f), corners, 0.5);
-          if (items.empty()) continue;
-          raster::KeyPlane plane;
-          const auto [low, high] = std::minmax({heights[0], heights[1], heights[2]});
-          plane.low = low;
-          plane.high = high;
-          const Vec2 u = (corners[1] - corners[0]).head<2>(), v = (corners[2] - corners[0]).head<2>();
-          const double area = cross2(u, v);
-          const double du = heights[1] - heights[0], dv = heights[2] - heights[0];
-          plane.dx = (du * v.y() - dv * u.y()) / area;
-          plane.dy = (dv * u.x() - du * v.x()) / area;
-          plane.constant = heights[0] - plane.dx * corners[0].x() - plane.dy * corners[0].y();
-          if (!std::isfinite(plane.constant)) plane.dx = plane.dy = 0, plane.constant = high;
-          for (raster::Item& item : items)
-            item.key = plane;
-        }
-      },
-      target);
+        },
+        target);
+  };
+  draw();
   map.height.resize(cells);
-  for (std::size_t i = 0; i < cells; ++i)
-    map.height[i] = static_cast<float>(key[i]);
-  return map;
+  const auto store = [&](std::size_t i) { map.height[i] = static_cast<float>(key[i]); };
+  if (see_through.empty() || !stops) {
+    for (std::size_t i = 0; i < cells; ++i)
+      store(i);
+    return map;
+  }
+
+  std::vector<double> behind_key(cells, -kInfinity);
+  std::vector<std::uint32_t> behind_face(cells, kNone);
+  std::vector<std::size_t> open;
+  std::vector<SurfacePoint> points;
+  std::vector<std::uint8_t> stopped;
+  std::vector<std::uint8_t> finished(cells, 0);
+  for (int layer = 0;; ++layer) {
+    open.clear();
+    points.clear();
+    for (std::size_t i = 0; i < cells; ++i) {
+      if (finished[i] != 0) continue;
+      if (face[i] == kNone || see_through[face[i]] == 0 || layer + 1 >= kMaxLayers) {
+        store(i);
+        finished[i] = 1;
+        continue;
+      }
+      const auto& corner = faces[face[i]];
+      const Vec2 a = cell(positions[corner[0]]).head<2>(), b = cell(positions[corner[1]]).head<2>(),
+                 c = cell(positions[corner[2]]).head<2>();
+      const Vec2 p(static_cast<double>(i % static_cast<std::size_t>(size)) + 0.5,
+                   static_cast<double>(i / static_cast<std::size_t>(size)) + 0.5);
+      const double area = cross2(Vec2(b - a), Vec2(c - a));
+      Vec3 at(cross2(Vec2(b - p), Vec2(c - p)), cross2(Vec2(c - p), Vec2(a - p)), 0);
+      at /= area;
+      at.z() = 1 - at.x() - at.y();
+      at = at.cwiseMax(0.0);  // snapping lets a face cover a cell whose centre it just misses
+      at = at.allFinite() && at.sum() > 0 ? Vec3(at / at.sum()) : Vec3(Vec3::Constant(1.0 / 3));
+      open.push_back(i);
+      points.push_back({face[i], at});
+    }
+    if (open.empty()) return map;
+    stopped.assign(open.size(), 1);
+    stops(points, stopped);
+    std::fill(behind_key.begin(), behind_key.end(), -kInfinity);
+    for (std::size_t k = 0; k < open.size(); ++k) {
+      const std::size_t i = open[k];
+      if (stopped[k] != 0) {
+        store(i);
+        finished[i] = 1;
+        continue;
+      }
+      behind_key[i] = key[i];
+      behind_face[i] = face[i];
+      face[i] = kNone;
+      key[i] = -kInfinity;
+    }
+    target.behind_key = behind_key.data();
+    target.behind_face = behind_face.data();
+    draw();
+  }
 }
 
 }  // namespace heatskin

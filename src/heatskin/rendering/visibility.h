@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -18,10 +19,21 @@ namespace heatskin {
 /// Longest side of an image the rasterisers draw.
 inline constexpr int kMaxImageSide = 16384;
 
+/// Faces seen through each other at one sample; what lies behind more is not drawn.
+inline constexpr int kMaxLayers = 64;
+
 struct RasterOptions {
   Vec2 sample = {0.5, 0.5};      ///< place of the sample in its pixel, [0, 1); rounded to 1/16384 pixel
   bool cull_back_faces = false;  ///< false: both sides are drawn, as open and double-sided assets need
   bool count_coverage = false;   ///< fill VisibilityBuffer::coverage
+  bool keep_keys = false;        ///< fill VisibilityBuffer::key
+  std::span<const std::uint8_t> one_sided;  // [F] nonzero: the face's back is not drawn; or empty
+
+  /// Depth peeling (Everitt, "Interactive order-independent transparency", 2001): face and key of a buffer
+  /// drawn before with the same camera and sample. What is drawn is the nearest face behind it; nothing where
+  /// `behind_key` is -infinity. Both [height, width] or empty.
+  std::span<const double> behind_key;
+  std::span<const std::uint32_t> behind_face;
 };
 
 /// One sample per pixel, rows from top to bottom. Equal for any number of threads, to the bit.
@@ -32,6 +44,7 @@ struct VisibilityBuffer {
   std::vector<std::uint32_t> face;  // [height, width]; kNone: background
   std::vector<Vec3> barycentric;    // [height, width]; perspective-correct, >= 0, sum 1; zero on background
   std::vector<double> depth;        // [height, width]; along the line of sight; infinity on background
+  std::vector<double> key;  // [height, width] or empty: the order of faces at a sample, larger is nearer
   std::vector<std::uint32_t> coverage;  // [height, width] faces over the sample, seen or hidden; or empty
 
   std::size_t index(int x, int y) const {
@@ -70,9 +83,15 @@ struct HeightMap {
   float at(const Vec3& x) const;
 };
 
+/// True for the points that stop light; [points.size()], called from one thread at a time.
+using StopsLight = std::function<void(std::span<const SurfacePoint> points, std::span<std::uint8_t> stops)>;
+
 /// Draws the mesh from infinitely far away in `direction` (unit) into size x size cells that hold the sphere.
+/// With `see_through` (nonzero: the face may let light through; [F]) the highest point that stops light is
+/// taken, looking through at most kMaxLayers faces.
 HeightMap rasteriseHeights(std::span<const Vec3> positions,
                            std::span<const std::array<std::uint32_t, 3>> faces, const BoundingSphere& sphere,
-                           const Vec3& direction, int size);
+                           const Vec3& direction, int size, std::span<const std::uint8_t> see_through = {},
+                           const StopsLight& stops = {});
 
 }  // namespace heatskin
