@@ -86,13 +86,12 @@ class Render : public Verb {
     auto* azimuth = app.add_option("--azimuth", azimuth_, "Degrees from the front towards the object's left")
                         ->type_name("A")
                         ->check(CLI::Range(-360.0, 360.0));
-    app.add_option("--elevation", elevation_, "Degrees above the horizon, for --azimuth and --turntable")
+    app.add_option("--elevation", elevation_, "Degrees above the horizon (default 20)")
         ->type_name("E")
-        ->check(CLI::Range(-90.0, 90.0))
-        ->capture_default_str();
+        ->check(CLI::Range(-90.0, 90.0));
     app.add_flag("--sheet", sheet_, "All views on one contact sheet");
     app.add_option("--mode", mode_,
-                   "albedo: colours without light; shaded: for people; normals; of a product also error "
+                   "shaded: studio light; albedo: colours without light; normals; of a product also error "
                    "(needs --reference) and coverage")
         ->type_name("MODE")
         ->check(CLI::IsMember({"albedo", "shaded", "normals", "error", "coverage"}))
@@ -109,7 +108,7 @@ class Render : public Verb {
         ->type_name("FILTER")
         ->check(CLI::IsMember(filterChoices()))
         ->capture_default_str();
-    app.add_option("--aa", samples_, "N x N samples per pixel (default: 1, shaded 3)")
+    app.add_option("--aa", samples_, "N x N samples per pixel (default 3; 1 is jagged, and exact in albedo)")
         ->type_name("N")
         ->check(CLI::Range(1, 8));
     app.add_option("--wire", wire_, "Draw the faces' edges this many pixels wide")
@@ -122,13 +121,20 @@ class Render : public Verb {
       }
     }
     app.footer(
+        "Without options: the object in studio light, three quarters from its front (+Z; OBJ and PLY do not "
+        "say\nwhere front is: where the upper part of a long object leans), as large as the frame allows. "
+        "--view and\n--views are the cameras of eval. Cut-outs (MASK) and blended materials (BLEND) let "
+        "through what is\nbehind them, in linear light; both sides of faces are drawn, of blended ones that "
+        "are not doubleSided\nthe front only. --background transparent keeps alpha and leaves out the shadow "
+        "on the "
+        "floor.\n\n"
         "Maps. error: largest difference of a colour channel in 8-bit levels, black 0, over violet, red and\n"
         "orange to pale yellow at --error-full. coverage: the sum of the kernels' weights, dark red 0, pale "
         "1\n"
         "(covered), blue-green 4; below 1 a colour fades to the mean colour. The scale is drawn below the\n"
         "picture, which grows by it.\n\n"
         "Example:\n"
-        "  heatskin render model.glb -o model.png --mode shaded --size 1024\n"
+        "  heatskin render model.glb -o model.png --size 1024\n"
         "  heatskin render model.glb -o views.png --views 8 --sheet\n"
         "  heatskin render fitted.glb -o error.png --mode error --reference model.glb --views 8 --sheet");
   }
@@ -212,7 +218,32 @@ class Render : public Verb {
     if (mode_ != "error" && !reference_file_.empty()) {
       return usageError("--reference is for --mode error only; 'heatskin render --help' explains");
     }
+    if (auto useful = refuseIdleOptions(); !useful) return useful;
     several_ = (views_ > 1 || turntable_ > 1) && !sheet_;
+    return {};
+  }
+
+  /// Options that would change nothing in what was asked for.
+  Result<void> refuseIdleOptions() const {
+    const auto given = [&](const char* option) { return app_->count(option) > 0; };
+    const auto idle = [&](const std::string& option, const std::string& with, const std::string& remedy) {
+      return usageError(fmt::format("{} has no effect {}; {}", option, with, remedy));
+    };
+    if (atlas_) {
+      for (const char* option : {"--elevation", "--wire", "--aa", "--sheet"}) {
+        if (given(option)) return idle(option, "with --atlas", "leave one of them out");
+      }
+      if (given("--mode") && (mode_ == "shaded" || mode_ == "normals"))
+        return idle("--mode " + mode_, "with --atlas, which has no light", "leave one of them out");
+    }
+    if (given("--elevation") && (view_ >= 0 || views_ > 0))
+      return idle("--elevation", "with the standard views, whose angles are fixed",
+                  "use --azimuth or --turntable");
+    if (given("--error-full") && mode_ != "error")
+      return idle("--error-full", "in mode " + mode_, "add --mode error or leave it out");
+    if (no_legend_ && !map()) return idle("--no-legend", "in mode " + mode_, "only maps have a scale");
+    if (given("--filter") && (mode_ == "normals" || mode_ == "coverage") && !atlas_)
+      return idle("--filter", "in mode " + mode_, "no texture is read there");
     return {};
   }
 
@@ -224,29 +255,38 @@ class Render : public Verb {
     return path;
   }
 
-  std::vector<View> views(const Surface& surface) const {
+  std::vector<View> views(const TexturedSubject& subject) const {
+    const Surface& surface = subject.surface();
     const double aspect = static_cast<double>(size_.width) / size_.height;
     std::vector<View> result;
     if (turntable_ > 0) {
       const auto cameras = turntable(surface, turntable_, elevation_ * kDegree, aspect);
       for (std::size_t i = 0; i < cameras.size(); ++i) {
         result.push_back(
-            {cameras[i], fmt::format("{:.0f} degrees",
-                                     360.0 * static_cast<double>(i) / static_cast<double>(cameras.size()))});
+            {cameras[i],
+             angles(360.0 * static_cast<double>(i) / static_cast<double>(cameras.size()), elevation_)});
       }
     } else if (views_ > 0 || view_ >= 0) {
       const auto cameras = standardViews(surface);
       const int first = view_ >= 0 ? view_ : 0, last = view_ >= 0 ? view_ : views_ - 1;
       for (int i = first; i <= last; ++i)
-        result.push_back({cameras[static_cast<std::size_t>(i)], fmt::format("view {}", i)});
-    } else if (app_->count("--azimuth") > 0) {
-      result.push_back(
-          {orbitCamera(boundingSphere(surface), azimuth_ * kDegree, elevation_ * kDegree, aspect),
-           fmt::format("azimuth {:g}, elevation {:g}", azimuth_, elevation_)});
+        result.push_back({cameras[static_cast<std::size_t>(i)],
+                          fmt::format("view {}: {}", i, angles(45.0 * i, i % 2 == 0 ? 20 : -20))});
     } else {
-      result.push_back({defaultView(surface, aspect), "default view"});
+      const std::string& format = subject.asset().format;
+      ViewAngles from =
+          defaultAngles(surface, format == "obj" || format == "ply" ? Front::kUnknown : Front::kPlusZ);
+      const bool azimuth = app_->count("--azimuth") > 0, elevation = app_->count("--elevation") > 0;
+      if (azimuth) from.azimuth = azimuth_ * kDegree;
+      if (azimuth || elevation) from.elevation = elevation_ * kDegree;
+      result.push_back({framedCamera(surface, from.azimuth, from.elevation, aspect),
+                        angles(from.azimuth / kDegree, from.elevation / kDegree)});
     }
     return result;
+  }
+
+  static std::string angles(double azimuth, double elevation) {
+    return fmt::format("azimuth {:.4g}, elevation {:.4g}", azimuth, elevation);
   }
 
   Filter filter() const { return filterNamed(filter_); }
@@ -267,16 +307,23 @@ class Render : public Verb {
     return atlas_ ? drawAtlas(session, subject, colors) : drawViews(session, subject, colors);
   }
 
-  Picture drawView(const Surface& surface, const ColorSource& colors, const Camera& camera) const {
+  Picture drawView(const Surface& surface, const ColorSource& colors, const Transparency& transparency,
+                   const Camera& camera, const PartDone& progress) const {
     if (mode_ == "shaded") {
       ShadedOptions options;
       if (samples_ > 0) options.supersampling = samples_;
       if (background_color_) options.background_top = options.background_bottom = *background_color_;
       options.wire.width = static_cast<float>(wire_);
+      options.transparency = &transparency;
+      options.transparent_background = transparent_;
+      options.progress = progress;
       return renderShaded(surface, camera, size_.width, size_.height, colors, options);
     }
     RenderOptions options;
-    if (samples_ > 0) options.supersampling = samples_;
+    options.supersampling = samples_ > 0 ? samples_ : ShadedOptions{}.supersampling;
+    options.transparency = &transparency;
+    options.transparent_background = transparent_;
+    options.progress = progress;
     if (background_color_) options.background = *background_color_;
     options.wire.width = static_cast<float>(wire_);
     return mode_ == "normals" ? renderNormals(surface, camera, size_.width, size_.height, options)
@@ -286,7 +333,8 @@ class Render : public Verb {
   Json summary(const TexturedSubject& subject) const {
     return {{"file", displayPath(subject.asset().path)},
             {"product", subject.fitted != nullptr},
-            {"mode", atlas_ && !map() ? "atlas" : mode_},
+            {"mode", atlas_ && !map() ? "albedo" : mode_},
+            {"atlas", atlas_},
             {"filter", filter_},
             {"width", size_.width},
             {"height", size_.height},
@@ -295,13 +343,17 @@ class Render : public Verb {
 
   Result<void> drawViews(Session& session, const TexturedSubject& subject, const ColorSource& colors) {
     Console& console = session.console;
-    const std::vector<View> wanted = views(subject.surface());
+    const std::vector<View> wanted = views(subject);
+    const Transparency transparency = subject.transparency(filter());
     Json json = summary(subject);
     std::vector<ImageF> pictures;
     std::vector<std::string> labels;
-    console.begin("drawing", wanted.size());
+    console.begin("drawing", 100 * wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      const Picture picture = drawView(subject.surface(), colors, wanted[i].camera);
+      const std::string which = fmt::format("picture {} of {}", i + 1, wanted.size());
+      const Picture picture = drawView(
+          subject.surface(), colors, transparency, wanted[i].camera,
+          [&](double part) { console.update(100 * i + static_cast<std::size_t>(100 * part), which); });
       double covered = 0;
       for (const float c : picture.coverage)
         covered += static_cast<double>(c);
@@ -317,7 +369,6 @@ class Render : public Verb {
         console.line(oneLine(displayPath(path)));
       }
       json["pictures"].push_back(std::move(entry));
-      console.update(i + 1, "");
     }
     console.end();
     if (sheet_) {
@@ -373,7 +424,7 @@ class Render : public Verb {
 
   const CLI::App* app_ = nullptr;
   std::string file_, reference_file_, output_, size_text_, background_;
-  std::string mode_ = "albedo", filter_ = "auto";
+  std::string mode_ = "shaded", filter_ = "auto";
   int view_ = -1, views_ = 0, turntable_ = 0, samples_ = 0;
   double azimuth_ = 0, elevation_ = 20, wire_ = 0;
   float error_full_ = kErrorFull;

@@ -55,6 +55,17 @@ bool storedUvs(const Asset& asset, const Surface& surface, std::uint32_t face, s
   return true;
 }
 
+/// The product's own materials decide what is visible; its kernels only about colours.
+Transparency productTransparency(const Product& product, Filter filter) {
+  const auto appearance = std::make_shared<const Appearance>(product.asset, *product.surface);
+  Transparency result = transparencyOf(product.asset, *appearance, filter);
+  if (!result.opaque()) {
+    result.alpha = [appearance, alpha = std::move(result.alpha)](
+                       std::span<const SurfacePoint> points, std::span<float> out) { alpha(points, out); };
+  }
+  return result;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<FittedSubject>> loadFitted(Session& session, const std::filesystem::path& path,
@@ -66,6 +77,11 @@ Result<std::unique_ptr<FittedSubject>> loadFitted(Session& session, const std::f
 
 ColorSource TexturedSubject::colors(Filter filter) const {
   return plain ? appearanceColors(plain->appearance, filter) : textureColors(fitted->texture);
+}
+
+Transparency TexturedSubject::transparency(Filter filter) const {
+  if (plain) return transparencyOf(plain->asset, plain->appearance, filter);
+  return productTransparency(fitted->product, filter);
 }
 
 AtlasBuffer TexturedSubject::atlas(const AtlasOptions& options) const {

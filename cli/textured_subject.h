@@ -44,6 +44,10 @@ struct TexturedSubject {
   /// The asset's own colours or those of the kernels. The subject must outlive the source.
   ColorSource colors(Filter filter) const;
 
+  /// Which parts of the surface let through what is behind them: the asset's materials, or those a product
+  /// has kept. The subject must outlive the result.
+  Transparency transparency(Filter filter) const;
+
   /// Texture coordinates for drawing an atlas: those the asset's textures use, or what a product has kept.
   AtlasBuffer atlas(const AtlasOptions& options) const;
 };

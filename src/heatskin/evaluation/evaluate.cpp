@@ -133,14 +133,17 @@ PictureQuality meanOf(const std::vector<PictureQuality>& views) {
 Result<void> measureViews(const KernelTexture& texture, const Reference& reference,
                           const EvaluationOptions& options, Progress& progress, Evaluation& result) {
   const ColorSource truth = reference.colorSource(options.filter), fitted = textureColors(texture);
+  const Transparency transparency = reference.transparency(options.filter);
+  RenderOptions pictures;
+  pictures.transparency = &transparency;  // both show the same parts of the surface
   const std::vector<Camera> cameras = standardViews(texture.surface());
   progress.begin("comparing views", cameras.size());
   SquaredError pooled;
   for (const Camera& camera : cameras) {
     if (progress.cancelled()) return failure("cancelled");
     const int size = options.view_size;
-    const ImageF expected = renderAlbedo(texture.surface(), camera, size, size, truth).image;
-    const ImageF drawn = renderAlbedo(texture.surface(), camera, size, size, fitted).image;
+    const ImageF expected = renderAlbedo(texture.surface(), camera, size, size, truth, pictures).image;
+    const ImageF drawn = renderAlbedo(texture.surface(), camera, size, size, fitted, pictures).image;
     // An object seen edge-on may cover no pixel of a view; there is nothing to compare then.
     if (std::find_if(expected.mask.begin(), expected.mask.end(), [](std::uint8_t m) { return m != 0; }) ==
         expected.mask.end())

@@ -21,8 +21,9 @@ constexpr int kNarrow = 160;  // pixels; a legend's numbers need as much
 
 /// Albedo views for people, with smooth edges.
 ImageF drawView(const Surface& surface, const Camera& camera, int width, int height,
-                const ColorSource& colors, int samples) {
+                const ColorSource& colors, const Transparency& transparency, int samples) {
   RenderOptions options;
+  options.transparency = &transparency;
   options.supersampling = samples;
   options.background = kBehind;
   return renderAlbedo(surface, camera, width, height, colors, options).image;
@@ -79,7 +80,8 @@ ImageF sheetOfViews(const PictureSources& sources, std::span<const ColorSource* 
     const std::size_t last = std::min(first + kColumns, cameras.size());
     for (std::size_t row = 0; row < rows.size(); ++row) {
       for (std::size_t view = first; view < last; ++view) {
-        pictures.push_back(drawView(*sources.surface, cameras[view], size, size, *rows[row], 2));
+        pictures.push_back(
+            drawView(*sources.surface, cameras[view], size, size, *rows[row], sources.transparency, 2));
         labels.push_back(fmt::format("view {}{}{}", view, names[row].empty() ? "" : ", ", names[row]));
       }
     }
@@ -165,7 +167,7 @@ ImageF stacked(const ImageF& picture, const ImageF& strip) {
   paste(picture, 0, 0, page);
   paste(strip, 0, picture.height, page);
   if (!picture.mask.empty()) {  // what was transparent stays so; the strip is not
-    page.mask.assign(page.pixelCount(), 1);
+    page.mask.assign(page.pixelCount(), 255);
     for (int y = 0; y < picture.height; ++y) {
       for (int x = 0; x < page.width; ++x)
         page.mask[page.index(x, y)] = x < picture.width ? picture.mask[picture.index(x, y)] : 0;
@@ -182,6 +184,7 @@ PictureSources pictureSources(const KernelTexture& texture, const Reference& ref
   sources.error = errorMap(sources.reference, sources.fitted, error_full);
   sources.coverage = coverageMap(texture);
   sources.error_full = error_full;
+  sources.transparency = reference.transparency(Filter::kBilinear);
   return sources;
 }
 
@@ -208,7 +211,7 @@ ImageF coverageSheet(const PictureSources& sources, int size) {
 ImageF closeUp(const PictureSources& sources, const Camera& camera, int size) {
   std::vector<ImageF> pictures;
   for (const ColorSource* colors : {&sources.reference, &sources.fitted, &sources.error, &sources.coverage})
-    pictures.push_back(drawView(*sources.surface, camera, size, size, *colors, 2));
+    pictures.push_back(drawView(*sources.surface, camera, size, size, *colors, sources.transparency, 2));
   pictures[2] = stacked(pictures[2], errorLegend(size, sources.error_full));
   pictures[3] = stacked(pictures[3], coverageLegend(size));
   const std::array<std::string, 4> labels = {"reference", "fitted", "error", "coverage"};

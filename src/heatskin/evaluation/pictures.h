@@ -52,6 +52,7 @@ struct PictureSources {
   ColorSource error;  ///< coloured
   ColorSource coverage;
   float error_full = kErrorFull;
+  Transparency transparency;  ///< of all pictures
 };
 
 /// The sources of a texture; texture and reference must outlive them. Ground truth is read bilinearly, as a

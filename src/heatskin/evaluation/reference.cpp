@@ -158,6 +158,26 @@ void Reference::toTexture(std::span<const SurfacePoint> points, std::span<Surfac
   std::transform(nearest.begin(), nearest.end(), out.begin(), [](const ClosestPoint& n) { return n.point; });
 }
 
+Transparency Reference::transparency(Filter filter) const {
+  Transparency result;
+  if (!appearance_->hasAlpha()) return result;
+  result.alpha = [this, filter](std::span<const SurfacePoint> points, std::span<float> alpha) {
+    if (!mapped()) return appearance_->visibilities(points, alpha, filter);
+    std::vector<ClosestPoint> nearest(points.size());
+    nearestPoints(*texture_surface_, *reference_surface_, *to_reference_, points, nearest);
+    std::vector<SurfacePoint> there(points.size());
+    std::transform(nearest.begin(), nearest.end(), there.begin(),
+                   [](const ClosestPoint& n) { return n.point; });
+    appearance_->visibilities(there, alpha, filter);
+  };
+  if (!mapped()) {
+    result.see_through.resize(appearance_->faceCount());
+    for (std::uint32_t f = 0; f < result.see_through.size(); ++f)
+      result.see_through[f] = appearance_->faceOpaque(f) ? 0 : 1;
+  }
+  return result;
+}
+
 ColorSource Reference::colorSource(Filter filter) const {
   return [this, filter](std::span<const SurfacePoint> points, std::span<Vec3f> out) {
     colors(points, out, filter);

@@ -57,6 +57,10 @@ class Reference {
   /// Points of the texture's surface for points of the reference's; spans of one length.
   void toTexture(std::span<const SurfacePoint> points, std::span<SurfacePoint> out) const;
 
+  /// What of the texture's surface is visible, by the ground truth's alpha. Given to pictures of the ground
+  /// truth and of the texture alike, so that both show the same. The reference must outlive it.
+  Transparency transparency(Filter filter) const;
+
   /// For the renderer. The reference must outlive the source.
   ColorSource colorSource(Filter filter) const;
 

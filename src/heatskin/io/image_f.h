@@ -19,7 +19,8 @@ struct ImageF {
   int width = 0;
   int height = 0;
   std::vector<float> rgb;          // [height, width, 3], sRGB in 0..1
-  std::vector<std::uint8_t> mask;  // [height, width] nonzero = foreground; or empty: everything counts
+  std::vector<std::uint8_t> mask;  // [height, width] nonzero = foreground; or empty: everything counts.
+                                   // Pictures without background keep alpha here
 
   std::size_t pixelCount() const {
     return static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
@@ -46,14 +47,13 @@ inline std::vector<std::uint8_t> toPng8(const ImageF& image) {
   return bytes;
 }
 
-/// RGBA bytes with alpha 255 on the foreground and 0 elsewhere, [height, width, 4]; an empty mask is all
-/// foreground.
+/// RGBA bytes with the mask as alpha (255: opaque), [height, width, 4]; an empty mask is all foreground.
 inline std::vector<std::uint8_t> toPng8WithMask(const ImageF& image) {
   std::vector<std::uint8_t> bytes(4 * image.pixelCount());
   for (std::size_t i = 0; i < image.pixelCount(); ++i) {
     for (std::size_t c = 0; c < 3; ++c)
       bytes[4 * i + c] = toByte(image.rgb[3 * i + c]);
-    bytes[4 * i + 3] = image.mask.empty() || image.mask[i] != 0 ? 255 : 0;
+    bytes[4 * i + 3] = image.mask.empty() ? 255 : image.mask[i];
   }
   return bytes;
 }

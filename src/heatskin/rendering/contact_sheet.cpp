@@ -144,6 +144,16 @@ void fillRectangle(ImageF& image, int x0, int y0, int x1, int y1, const Vec3f& c
   }
 }
 
+/// Columns of a sheet: at least as many as rows. Among those up to twice as many as a square has, the fewest
+/// that fill the last row; the square's if none do.
+int sheetColumns(int count) {
+  const int square = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(count)) - 1e-9));
+  for (int columns = square; columns < 2 * square; ++columns) {
+    if (count % columns == 0) return columns;
+  }
+  return square;
+}
+
 /// The text, shortened to `width` pixels.
 std::string fitted(const std::string& text, int width, int scale) {
   if (textWidth(text, scale) <= width) return text;
@@ -185,8 +195,7 @@ ImageF contactSheet(std::span<const ImageF> pictures, std::span<const std::strin
   ImageF sheet;
   if (pictures.empty()) return sheet;
   const int count = static_cast<int>(std::min<std::size_t>(pictures.size(), 1 << 20));
-  const int square = static_cast<int>(std::ceil(std::sqrt(static_cast<double>(count)) - 1e-9));
-  const int columns = options.columns > 0 ? std::min(options.columns, count) : square;
+  const int columns = options.columns > 0 ? std::min(options.columns, count) : sheetColumns(count);
   const int rows = (count + columns - 1) / columns;
   const int gap = std::clamp(options.gap, 0, 1024);
   const int scale = std::clamp(options.text_scale, 1, 8);

@@ -13,10 +13,10 @@
 namespace heatskin {
 
 struct SheetOptions {
-  int columns = 0;                     ///< 0: about as many columns as rows, more columns when in doubt
-  int gap = 4;                         ///< pixels between pictures and around them
-  int text_scale = 1;                  ///< size of a font dot in pixels, 1 .. 8
-  Vec3f background = {1, 1, 1};        ///< sRGB
+  int columns = 0;               ///< 0: at least as many columns as rows, full rows if possible (8: 4 x 2)
+  int gap = 4;                   ///< pixels between pictures and around them
+  int text_scale = 1;            ///< size of a font dot in pixels, 1 .. 8
+  Vec3f background = {1, 1, 1};  ///< sRGB
   Vec3f text = {0.15f, 0.15f, 0.17f};  ///< sRGB
 };
 

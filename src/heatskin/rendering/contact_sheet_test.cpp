@@ -39,10 +39,22 @@ TEST(ContactSheet, PicturesAreInRowsWithGaps) {
   }
 }
 
-TEST(ContactSheet, ColumnsAreChosenNearlySquare) {
+TEST(ContactSheet, RowsAreFullWherePossible) {
   SheetOptions options;
   options.gap = 0;
-  for (const auto& [count, columns] : {std::pair{1, 1}, {2, 2}, {4, 2}, {5, 3}, {8, 3}, {9, 3}, {10, 4}}) {
+  for (const auto& [count, columns] : {std::pair{1, 1},
+                                       {2, 2},
+                                       {4, 2},
+                                       {3, 3},
+                                       {5, 5},
+                                       {6, 3},
+                                       {7, 3},
+                                       {8, 4},
+                                       {9, 3},
+                                       {10, 5},
+                                       {11, 4},
+                                       {12, 4},
+                                       {24, 6}}) {
     const std::vector<ImageF> pictures(static_cast<std::size_t>(count), filled(4, 4, 0));
     EXPECT_EQ(contactSheet(pictures, {}, options).width, 4 * columns) << count;
   }

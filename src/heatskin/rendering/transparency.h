@@ -35,7 +35,9 @@ struct Transparency {
 /// doubleSided says: a mesh with its faces turned over, or open where nobody looks, is still shown. A blended
 /// face without doubleSided shows its front only, as in viewers, because its back would tint a second time
 /// what is behind it. `appearance` must outlive the result.
-Transparency transparencyOf(const Asset& asset, const Appearance& appearance, std::size_t face_count,
-                            Filter filter = Filter::kBilinear);
+Transparency transparencyOf(const Asset& asset, const Appearance& appearance, Filter filter = Filter::kAuto);
+
+/// The asset's own alpha alone; null if it is opaque. `appearance` must outlive the source.
+AlphaSource appearanceAlpha(const Appearance& appearance, Filter filter = Filter::kAuto);
 
 }  // namespace heatskin

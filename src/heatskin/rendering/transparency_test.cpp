@@ -336,7 +336,7 @@ TEST(TransparencyOf, FollowsTheMaterials) {
   Result<Surface> surface = Surface::build(asset, options);
   ASSERT_TRUE(surface.ok());
   const Appearance appearance(asset, *surface);
-  const Transparency transparency = transparencyOf(asset, appearance, surface->faceCount());
+  const Transparency transparency = transparencyOf(asset, appearance);
   ASSERT_FALSE(transparency.opaque());
   std::vector<SurfacePoint> points(5);
   for (std::uint32_t f = 0; f < 5; ++f)
