@@ -123,6 +123,11 @@ TEST_F(EvalTest, RenderDrawsProductsAndTheirMaps) {
     return image ? std::move(*image) : Image();
   };
   const Image plain = draw("albedo.png", {});
+  // An elevation alone is used, and the labels of a sheet of 8 stand under four columns.
+  EXPECT_NE(draw("high.png", {"--elevation", "60"}).rgba, plain.rgba);
+  const Image sheet = draw("sheet.png", {"--views", "8", "--sheet", "--mode", "albedo"});
+  EXPECT_GT(sheet.width, 4 * 200);
+  EXPECT_LT(sheet.height, 3 * 200);
   EXPECT_EQ(plain.height, 200);
   const Image coverage = draw("coverage.png", {"--mode", "coverage"});
   EXPECT_EQ(coverage.width, 200);

@@ -184,7 +184,7 @@ PictureSources pictureSources(const KernelTexture& texture, const Reference& ref
   sources.error = errorMap(sources.reference, sources.fitted, error_full);
   sources.coverage = coverageMap(texture);
   sources.error_full = error_full;
-  sources.transparency = reference.transparency(Filter::kBilinear);
+  sources.transparency = reference.transparency(Filter::kAuto);
   return sources;
 }
 

@@ -162,13 +162,7 @@ Transparency Reference::transparency(Filter filter) const {
   Transparency result;
   if (!appearance_->hasAlpha()) return result;
   result.alpha = [this, filter](std::span<const SurfacePoint> points, std::span<float> alpha) {
-    if (!mapped()) return appearance_->visibilities(points, alpha, filter);
-    std::vector<ClosestPoint> nearest(points.size());
-    nearestPoints(*texture_surface_, *reference_surface_, *to_reference_, points, nearest);
-    std::vector<SurfacePoint> there(points.size());
-    std::transform(nearest.begin(), nearest.end(), there.begin(),
-                   [](const ClosestPoint& n) { return n.point; });
-    appearance_->visibilities(there, alpha, filter);
+    visibilities(points, alpha, filter);
   };
   if (!mapped()) {
     result.see_through.resize(appearance_->faceCount());
