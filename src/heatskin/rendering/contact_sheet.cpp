@@ -1,136 +1,53 @@
 #include "heatskin/rendering/contact_sheet.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <utility>
 
+#include "heatskin/rendering/stroke_font.h"
 #include "heatskin/rendering/visibility.h"
 
 namespace heatskin {
 namespace {
 
-constexpr int kGlyphWidth = 5;
-constexpr int kGlyphHeight = 7;
-constexpr int kDescent = 2;  // rows below the base line
-constexpr int kAdvance = kGlyphWidth + 1;
+/// Pixels per unit of the typeface at scale 1.
+constexpr float kUnit = 1.25f;
 
-/// Nine rows of five dots: seven above the base line, two below for g, j, p, q, y and the comma.
-struct Glyph {
-  char character;
-  const char* rows;  // 45 characters, '#' is ink
-};
+/// Spread of the pen's edge in pixels on either side.
+constexpr float kSoft = 0.5f;
 
-// Drawn for this program.
-constexpr Glyph kGlyphs[] = {
-    {'!', "..#....#....#....#....#.........#............"},
-    {'"', ".#.#..#.#...................................."},
-    {'#', ".#.#..#.#.#####.#.#.#####.#.#..#.#..........."},
-    {'$', "..#...#####.#...###...#.#####...#............"},
-    {'%', "##..###..#...#...#...#...#..###..##.........."},
-    {'&', ".##..#..#.#.#...#...#.#.##..#..##.#.........."},
-    {'\'', "..#....#....................................."},
-    {'(', "...#...#...#....#....#.....#.....#..........."},
-    {')', ".#.....#.....#....#....#...#...#............."},
-    {'*', "......#.#...#..#####..#...#.#................"},
-    {'+', ".......#....#..#####..#....#................."},
-    {',', "...............................#....#...#...."},
-    {'-', "...............#####........................."},
-    {'.', "..........................##...##............"},
-    {'/', "....#....#...#...#...#...#....#.............."},
-    {'0', ".###.#...##..###.#.###..##...#.###..........."},
-    {'1', "..#...##..#.#....#....#....#..#####.........."},
-    {'2', ".###.#...#....#..##..#...#....#####.........."},
-    {'3', ".###.#...#....#..##.....##...#.###..........."},
-    {'4', "...#...##..#.#.#..#.#####...#....#..........."},
-    {'5', "######....####.....#....##...#.###..........."},
-    {'6', "..##..#...#....####.#...##...#.###..........."},
-    {'7', "#####....#...#...#...#....#....#............."},
-    {'8', ".###.#...##...#.###.#...##...#.###..........."},
-    {'9', ".###.#...##...#.####....#...#..##............"},
-    {':', "......##...##..............##...##..........."},
-    {';', "......##...##..............#....#...#........"},
-    {'<', "...#...#...#...#.....#.....#.....#..........."},
-    {'=', "..........#####.....#####...................."},
-    {'>', ".#.....#.....#.....#...#...#...#............."},
-    {'?', ".###.#...#....#..##...#.........#............"},
-    {'@', ".###.#...##.####.#.##.####.....####.........."},
-    {'A', ".###.#...##...#######...##...##...#.........."},
-    {'B', "####.#...##...#####.#...##...#####..........."},
-    {'C', ".###.#...##....#....#....#...#.###..........."},
-    {'D', "####.#...##...##...##...##...#####..........."},
-    {'E', "######....#....####.#....#....#####.........."},
-    {'F', "######....#....####.#....#....#.............."},
-    {'G', ".###.#...##....#.####...##...#.###..........."},
-    {'H', "#...##...##...#######...##...##...#.........."},
-    {'I', ".###...#....#....#....#....#...###..........."},
-    {'J', "..###...#....#....#....#.#..#..##............"},
-    {'K', "#...##..#.#.#..##...#.#..#..#.#...#.........."},
-    {'L', "#....#....#....#....#....#....#####.........."},
-    {'M', "#...###.###.#.##.#.##...##...##...#.........."},
-    {'N', "#...###..##.#.##..###...##...##...#.........."},
-    {'O', ".###.#...##...##...##...##...#.###..........."},
-    {'P', "####.#...##...#####.#....#....#.............."},
-    {'Q', ".###.#...##...##...##.#.##..#..##.#.........."},
-    {'R', "####.#...##...#####.#.#..#..#.#...#.........."},
-    {'S', ".#####....#.....###.....#....#####..........."},
-    {'T', "#####..#....#....#....#....#....#............"},
-    {'U', "#...##...##...##...##...##...#.###..........."},
-    {'V', "#...##...##...##...#.#.#..#.#...#............"},
-    {'W', "#...##...##...##.#.##.#.###.###...#.........."},
-    {'X', "#...##...#.#.#...#...#.#.#...##...#.........."},
-    {'Y', "#...##...#.#.#...#....#....#....#............"},
-    {'Z', "#####....#...#...#...#...#....#####.........."},
-    {'[', ".###..#....#....#....#....#....###..........."},
-    {'\\', "#....#.....#.....#.....#.....#....#.........."},
-    {']', ".###....#....#....#....#....#..###..........."},
-    {'^', "..#...#.#.#...#.............................."},
-    {'_', "...................................#####....."},
-    {'`', ".#.....#....................................."},
-    {'a', "...........###.....#.#####...#.####.........."},
-    {'b', "#....#....####.#...##...##...#####..........."},
-    {'c', "...........#####....#....#.....####.........."},
-    {'d', "....#....#.#####...##...##...#.####.........."},
-    {'e', "...........###.#...#######.....###..........."},
-    {'f', "..##..#...####..#....#....#....#............."},
-    {'g', "...........#####...##...##...#.####....#.###."},
-    {'h', "#....#....####.#...##...##...##...#.........."},
-    {'i', "..#........##....#....#....#...###..........."},
-    {'j', "...#........##....#....#....#....#.#..#..##.."},
-    {'k', "#....#....#..#.#.#..##...#.#..#..#..........."},
-    {'l', ".##....#....#....#....#....#...###..........."},
-    {'m', "..........##.#.#.#.##.#.##.#.##...#.........."},
-    {'n', "..........####.#...##...##...##...#.........."},
-    {'o', "...........###.#...##...##...#.###..........."},
-    {'p', "..........####.#...##...##...#####.#....#...."},
-    {'q', "...........#####...##...##...#.####....#....#"},
-    {'r', "..........#.##.##..##....#....#.............."},
-    {'s', "...........#####.....###.....#####..........."},
-    {'t', ".#....#...####..#....#....#.....##..........."},
-    {'u', "..........#...##...##...##...#.####.........."},
-    {'v', "..........#...##...##...#.#.#...#............"},
-    {'w', "..........#...##...##.#.##.#.#.#.#..........."},
-    {'x', "..........#...#.#.#...#...#.#.#...#.........."},
-    {'y', "..........#...##...##...##...#.####....#.###."},
-    {'z', "..........#####...#...#...#...#####.........."},
-    {'{', "...##..#....#...#.....#....#.....##.........."},
-    {'|', "..#....#....#....#....#....#....#............"},
-    {'}', "##.....#....#.....#...#....#..##............."},
-    {'~', "..........##..##..##........................."},
-};
+float distanceTo(const font::Segment& segment, const Vec2f& p) {
+  const Vec2f way = segment.b - segment.a;
+  const float length2 = way.squaredNorm();
+  const float t = length2 > 0 ? std::clamp((p - segment.a).dot(way) / length2, 0.0f, 1.0f) : 0.0f;
+  return (segment.a + t * way - p).norm();
+}
 
-const char* glyphRows(char character) {
-  static constexpr const char* kBox = "######...##...##...##...##...######..........";
-  static const std::array<const char*, 128> kTable = [] {
-    std::array<const char*, 128> table;
-    table.fill(kBox);
-    table[' '] = nullptr;
-    for (const Glyph& glyph : kGlyphs)
-      table[static_cast<unsigned char>(glyph.character)] = glyph.rows;
-    return table;
-  }();
-  const auto code = static_cast<unsigned char>(character);
-  return code < 128 ? kTable[code] : kBox;
+/// One letter whose origin on the base line is at (x, y).
+void drawGlyph(ImageF& image, float x, float y, const font::Glyph& glyph, const Vec3f& color, float unit) {
+  const float half = 0.5f * font::kStroke * unit;
+  const auto pixels = [&](float from, float to, int size) {
+    return std::pair(std::clamp(static_cast<int>(std::floor(from)), 0, size),
+                     std::clamp(static_cast<int>(std::ceil(to)), 0, size));
+  };
+  const auto [x0, x1] = pixels(x - half - 1, x + glyph.advance * unit + half + 1, image.width);
+  const auto [y0, y1] =
+      pixels(y - font::kAscent * unit - half - 1, y + font::kDescent * unit + half + 1, image.height);
+  for (int j = y0; j < y1; ++j) {
+    for (int i = x0; i < x1; ++i) {
+      const Vec2f place((static_cast<float>(i) + 0.5f - x) / unit, (y - static_cast<float>(j) - 0.5f) / unit);
+      float nearest = std::numeric_limits<float>::infinity();
+      for (const font::Segment& segment : glyph.segments)
+        nearest = std::min(nearest, distanceTo(segment, place));
+      const float ink = std::clamp((half - nearest * unit) / (2 * kSoft) + 0.5f, 0.0f, 1.0f);
+      if (ink <= 0) continue;
+      float* rgb = image.pixel(i, j);
+      for (int c = 0; c < 3; ++c)
+        rgb[c] += ink * (color[c] - rgb[c]);
+    }
+  }
 }
 
 void fillRectangle(ImageF& image, int x0, int y0, int x1, int y1, const Vec3f& color) {
@@ -166,27 +83,27 @@ std::string fitted(const std::string& text, int width, int scale) {
 }  // namespace
 
 int textWidth(std::string_view text, int scale) {
-  return text.empty()
-             ? 0
-             : scale * (kAdvance * static_cast<int>(std::min<std::size_t>(text.size(), 1 << 16)) - 1);
+  if (text.empty()) return 0;
+  float width = 0;
+  for (const char character : text.substr(0, 1 << 16))
+    width += font::glyph(character).advance;
+  return static_cast<int>(std::ceil(kUnit * static_cast<float>(scale) * width));
 }
 
 int textHeight(int scale) {
-  return scale * (kGlyphHeight + kDescent);
+  return static_cast<int>(std::ceil(kUnit * static_cast<float>(scale) * (font::kAscent + font::kDescent)));
 }
 
 void drawText(ImageF& image, int x, int y, std::string_view text, const Vec3f& color, int scale) {
-  for (char character : text) {
-    if (const char* rows = glyphRows(character); rows != nullptr) {
-      for (int j = 0; j < kGlyphHeight + kDescent; ++j) {
-        for (int i = 0; i < kGlyphWidth; ++i) {
-          if (rows[kGlyphWidth * j + i] != '#') continue;
-          fillRectangle(image, x + scale * i, y + scale * j, x + scale * (i + 1), y + scale * (j + 1), color);
-        }
-      }
-    }
-    x += scale * kAdvance;
-    if (x >= image.width) return;
+  const float unit = kUnit * static_cast<float>(scale);
+  // Half a pen to the right, and the base line on a border of pixels: horizontal strokes stay crisp.
+  float left = static_cast<float>(x) + 0.5f * font::kStroke * unit;
+  const float base = std::round(static_cast<float>(y) + font::kAscent * unit) - 0.5f * font::kStroke * unit;
+  for (const char character : text) {
+    const font::Glyph& letter = font::glyph(character);
+    drawGlyph(image, left, base, letter, color, unit);
+    left += letter.advance * unit;
+    if (left >= static_cast<float>(image.width)) return;
   }
 }
 

@@ -15,7 +15,7 @@ namespace heatskin {
 struct SheetOptions {
   int columns = 0;               ///< 0: at least as many columns as rows, full rows if possible (8: 4 x 2)
   int gap = 4;                   ///< pixels between pictures and around them
-  int text_scale = 1;            ///< size of a font dot in pixels, 1 .. 8
+  int text_scale = 1;            ///< size of the labels, 1 .. 8: capitals are 9 pixels high times this
   Vec3f background = {1, 1, 1};  ///< sRGB
   Vec3f text = {0.15f, 0.15f, 0.17f};  ///< sRGB
 };
@@ -26,8 +26,8 @@ struct SheetOptions {
 ImageF contactSheet(std::span<const ImageF> pictures, std::span<const std::string> labels = {},
                     const SheetOptions& options = {});
 
-/// Writes text with its upper left corner at (x, y) in the built-in 5 x 7 font; bytes outside of ASCII are
-/// drawn as a box. Parts outside of the image are cut off.
+/// Writes text with its upper left corner at (x, y) in the built-in typeface, smooth; bytes outside of
+/// ASCII are drawn as a box. Parts outside of the image are cut off.
 void drawText(ImageF& image, int x, int y, std::string_view text, const Vec3f& color, int scale = 1);
 
 /// Width and height in pixels of a text in the built-in font.

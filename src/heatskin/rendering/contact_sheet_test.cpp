@@ -92,14 +92,34 @@ TEST(ContactSheet, NothingAndTooMuchGiveAnEmptyImage) {
 TEST(Text, EveryCharacterHasItsOwnGlyph) {
   std::set<std::vector<float>> seen;
   for (char c = '!'; c <= '~'; ++c) {
-    ImageF image = filled(5, textHeight(), 1);
+    ImageF image = filled(12, textHeight(), 1);
     drawText(image, 0, 0, std::string(1, c), {0, 0, 0});
     EXPECT_TRUE(seen.insert(image.rgb).second) << c;
   }
   ImageF space = filled(5, textHeight(), 1);
   drawText(space, 0, 0, " ", {0, 0, 0});
   EXPECT_EQ(space.rgb, filled(5, textHeight(), 1).rgb);
-  EXPECT_EQ(textWidth("abc", 2), 2 * 17);
+  EXPECT_NEAR(textWidth("abc", 2), textWidth("ab", 2) + textWidth("c", 2), 1);
+  EXPECT_EQ(textWidth("111"), textWidth("000"));  // digits stand in columns
+}
+
+// Smooth: between ink and paper there are greys, and larger letters cover as much more as their area grows.
+TEST(Text, IsAntialiasedAtEverySize) {
+  std::vector<double> ink;
+  for (int scale : {1, 2, 4}) {
+    ImageF image = filled(60 * scale, 20 * scale, 1);
+    drawText(image, 2, 2, "Qg8&", {0, 0, 0}, scale);
+    double sum = 0;
+    int greys = 0;
+    for (std::size_t i = 0; i < image.rgb.size(); i += 3) {
+      sum += 1 - static_cast<double>(image.rgb[i]);
+      greys += image.rgb[i] > 0.1f && image.rgb[i] < 0.9f;
+    }
+    EXPECT_GT(greys, 20) << scale;
+    ink.push_back(sum / (scale * scale));
+  }
+  EXPECT_NEAR(ink[1] / ink[0], 1, 0.1);
+  EXPECT_NEAR(ink[2] / ink[0], 1, 0.1);
 }
 
 TEST(Text, IsCutAtTheBorder) {
