@@ -18,7 +18,6 @@
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/io/image.h"
 #include "heatskin/rendering/camera.h"
-#include "heatskin/rendering/contact_sheet.h"
 #include "heatskin/rendering/render.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/version.h"
@@ -99,8 +98,8 @@ class Demo : public Verb {
   Result<void> prepare(Session& session) override {
     if (folder_.empty())
       return usageError("-o: the name of the folder is empty; 'heatskin demo --help' explains");
-    std::vector<std::string> names = {"pumpkin.glb", "pumpkin_fit.glb", "pumpkin_fit.toml",
-                                      "report.json", "hero.png",        "stem.png"};
+    std::vector<std::string> names = {"pumpkin.glb",    "pumpkin_fit.glb", "pumpkin_fit.toml", "report.json",
+                                      "hero_input.png", "hero_fitted.png", "stem.png"};
     for (int i = 0; i < kTurntableFrames; ++i)
       names.push_back(turntableName(static_cast<std::size_t>(i)));
     for (std::string& name : evaluationFiles())
@@ -155,13 +154,13 @@ class Demo : public Verb {
   }
 
  private:
-  /// Saves a picture and returns its bytes for the page.
+  /// Saves a picture without background and returns its bytes for the page.
   Result<std::vector<std::uint8_t>> save(const std::string& name, const ImageF& image) {
-    auto png = encodePng(toPng8(image), image.width, image.height, 3);
+    auto png = encodePng(toPng8WithMask(image), image.width, image.height, 4);
     if (!png) return png.error();
     if (auto saved = saveBytes(folder_ / name, *png); !saved) return saved.error();
     files_.push_back(name);
-    return png;
+    return pageImage(image);
   }
 
   Result<void> drawPictures(Console& console, const Subject& subject, const FitOutcome& outcome,
@@ -169,31 +168,28 @@ class Demo : public Verb {
     const KernelTexture& texture = outcome.stored->texture;
     const Surface& surface = texture.surface();
     const ColorSource fitted = textureColors(texture);
+    // On the page without background, so that it suits light and dark.
     const auto shaded = [](const Surface& of, const Camera& camera, int width, int height,
                            const ColorSource& colors, int samples) {
       ShadedOptions options;
       options.supersampling = samples;
+      options.transparent_background = true;
       return renderShaded(of, camera, width, height, colors, options).image;
     };
 
     console.begin("drawing the turntable", kTurntableFrames + 1);
     page.section("What it looks like", "Left what went in, a mesh with a UV texture; right what came out.");
     const std::vector<ImageF> heroes = {
-        shaded(subject.surface,
-               orbitCamera(boundingSphere(subject.surface), 22 * kDegree, 16 * kDegree, 4.0 / 3), 640, 480,
+        shaded(subject.surface, framedCamera(subject.surface, 22 * kDegree, 16 * kDegree, 4.0 / 3), 640, 480,
                appearanceColors(subject.appearance), 3),
-        shaded(surface, orbitCamera(boundingSphere(surface), 22 * kDegree, 16 * kDegree, 4.0 / 3), 640, 480,
-               fitted, 3)};
-    const std::vector<std::string> labels = {"input", "fitted"};
-    SheetOptions pair;
-    pair.columns = 2;
-    pair.text_scale = 2;
-    const auto hero = save("hero.png", contactSheet(heroes, labels, pair));
-    if (!hero) return hero.error();
-    page.picture(*hero, "Studio light.", true);
+        shaded(surface, framedCamera(surface, 22 * kDegree, 16 * kDegree, 4.0 / 3), 640, 480, fitted, 3)};
+    const auto input = save("hero_input.png", heroes[0]), output = save("hero_fitted.png", heroes[1]);
+    if (!input) return input.error();
+    if (!output) return output.error();
+    page.gallery({{*input, "input"}, {*output, "fitted"}}, 2, "Studio light.");
     console.update(1, "hero");
     std::vector<std::vector<std::uint8_t>> frames;
-    for (const Camera& camera : turntable(surface, kTurntableFrames)) {
+    for (const Camera& camera : turntable(surface, kTurntableFrames, 20 * kDegree, 4.0 / 3)) {
       const auto png = save(turntableName(frames.size()), shaded(surface, camera, 360, 270, fitted, 2));
       if (!png) return png.error();
       frames.push_back(*png);

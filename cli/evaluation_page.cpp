@@ -1,12 +1,16 @@
 #include "cli/evaluation_page.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "heatskin/evaluation/pictures.h"
+#include "heatskin/io/encode_webp.h"
 #include "heatskin/io/image.h"
+#include "heatskin/rendering/colormap.h"
 
 #include "cli/console.h"
 
@@ -175,6 +179,10 @@ ReportPage::Rows viewRows(const Evaluation& evaluation) {
   return rows;
 }
 
+Result<std::vector<std::uint8_t>> pageImage(const ImageF& image) {
+  return encodeWebp(toPng8WithMask(image), image.width, image.height);
+}
+
 Result<std::vector<std::string>> addEvaluationPictures(ReportPage& page, const std::filesystem::path& folder,
                                                        const KernelTexture& texture,
                                                        const Reference& reference,
@@ -182,52 +190,109 @@ Result<std::vector<std::string>> addEvaluationPictures(ReportPage& page, const s
   Progress& progress = options.progress != nullptr ? *options.progress : silentProgress();
   std::vector<std::string> files;
   progress.begin("drawing the report", 5 + options.close_ups.size());
-  const auto add = [&](const std::string& name, const ImageF& image,
+  using Labelled = std::vector<std::pair<ImageF, std::string>>;
+  const auto add = [&](const std::string& name, const ImageF& image, const Labelled& pictures, int columns,
                        const std::string& caption) -> Result<void> {
     const auto png = encodePng(toPng8(image), image.width, image.height, 3);
     if (!png) return png.error();
     files.push_back(name + ".png");
     if (auto saved = saveBytes(folder / files.back(), *png); !saved) return saved;
-    page.picture(*png, caption, true);
+    std::vector<ReportPage::Cell> cells;
+    for (const auto& [picture, label] : pictures) {
+      auto bytes = pageImage(picture);
+      if (!bytes) return bytes.error();
+      cells.push_back({std::move(*bytes), label});
+    }
+    page.gallery(cells, columns, caption);
     progress.update(files.size(), name);
     if (progress.cancelled()) return failure("cancelled");
     return {};
   };
 
   const PictureSources sources = pictureSources(texture, reference, options.error_full);
+  // Rows of four views, one row for each source.
+  const auto views = [&](const std::vector<std::pair<const ColorSource*, std::string>>& rows) {
+    constexpr std::size_t kColumns = 4;
+    std::vector<std::vector<ImageF>> drawn;
+    for (const auto& [colors, name] : rows)
+      drawn.push_back(viewPictures(sources, *colors));
+    Labelled result;
+    for (std::size_t first = 0; first < drawn[0].size(); first += kColumns) {
+      for (std::size_t row = 0; row < rows.size(); ++row) {
+        for (std::size_t view = first; view < std::min(first + kColumns, drawn[row].size()); ++view)
+          result.emplace_back(std::move(drawn[row][view]), fmt::format("view {}{}", view, rows[row].second));
+      }
+    }
+    return result;
+  };
+  const auto close = [&](const Camera& camera) {
+    std::vector<ImageF> drawn = closeUpPictures(sources, camera);
+    const std::array<const char*, 4> names = {"reference", "fitted", "error", "coverage"};
+    Labelled result;
+    for (std::size_t i = 0; i < drawn.size(); ++i)
+      result.emplace_back(std::move(drawn[i]), names[i]);
+    return result;
+  };
+  const auto gradient = [](const auto& color) {
+    std::vector<std::string> stops;
+    for (int i = 0; i <= 16; ++i) {
+      const Vec3f c = color(static_cast<float>(i) / 16);
+      stops.push_back(fmt::format("#{:02x}{:02x}{:02x}", toByte(c.x()), toByte(c.y()), toByte(c.z())));
+    }
+    return stops;
+  };
   page.section("Reference and fitted",
                "The eight standard views, colours without light: the reference above, the kernels below.");
-  if (auto r = add("views", comparisonSheet(sources), "Azimuth in steps of 45 degrees."); !r)
+  if (auto r = add("views", comparisonSheet(sources),
+                   views({{&sources.reference, ", reference"}, {&sources.fitted, ", fitted"}}), 4,
+                   "Azimuth in steps of 45 degrees, elevation 20 and -20 degrees in turn.");
+      !r)
     return r.error();
 
   const std::string scale = fmt::format(
-      "Largest difference of a colour channel, in steps of 8 bits: black is none, pale yellow {:g} or more.",
+      "The largest difference of a colour channel, in 8-bit levels (of 255): black is none, pale yellow {:g} "
+      "or more.",
       options.error_full);
   page.section("Where it is wrong", scale);
-  if (auto r = add("error", errorSheet(sources), "Error map of the eight views."); !r) return r.error();
+  page.legend(gradient([](float x) { return heatColor(x); }),
+              {{0, "0"},
+               {0.5, fmt::format("{:g}", options.error_full / 2)},
+               {1, fmt::format("{:g}+", options.error_full)}});
+  if (auto r = add("error", errorSheet(sources), views({{&sources.error, ""}}), 4,
+                   "Error map of the eight views.");
+      !r)
+    return r.error();
   const WorstPlace worst = worstPlace(sources);
   if (auto r =
-          add("worst", closeUp(sources, worst.camera),
+          add("worst", closeUp(sources, worst.camera), close(worst.camera), 4,
               fmt::format("The worst place, enlarged from view {}: root mean square error {:.1f} of 255.",
                           worst.view, worst.error_levels));
       !r)
     return r.error();
-  for (const CloseUp& close : options.close_ups) {
-    page.section(close.title);
-    if (auto r = add(close.name, closeUp(sources, close.camera), close.caption); !r) return r.error();
+  for (const CloseUp& wanted : options.close_ups) {
+    page.section(wanted.title);
+    if (auto r = add(wanted.name, closeUp(sources, wanted.camera), close(wanted.camera), 4, wanted.caption);
+        !r)
+      return r.error();
   }
 
   page.section(
       "Where kernels reach",
       "The sum of the kernels' weights. Red is below one, where the colour fades to the mean colour; "
       "pale is just covered, blue-green is covered several times.");
-  if (auto r = add("coverage", coverageSheet(sources), "Coverage map of the eight views."); !r)
+  page.legend(gradient([](float x) { return coverageColor(x * kCoverageFull, kCoverageFull); }),
+              {{0, "0"}, {0.25, "1"}, {0.5, "2"}, {1, "4+"}});
+  if (auto r = add("coverage", coverageSheet(sources), views({{&sources.coverage, ""}}), 4,
+                   "Coverage map of the eight views.");
+      !r)
     return r.error();
 
   if (const auto atlas = atlasComparison(texture, reference, options.error_full)) {
     page.section("In texture space",
                  "Both drawn into the reference's UV layout, which the kernels never saw.");
-    if (auto r = add("atlas", *atlas, "Reference, fitted, error."); !r) return r.error();
+    ImageF whole = *atlas;
+    if (auto r = add("atlas", *atlas, {{std::move(whole), ""}}, 1, "Reference, fitted, error."); !r)
+      return r.error();
   }
   progress.end();
   return files;

@@ -44,6 +44,9 @@ void addMaterials(Json& document, const Evaluation& evaluation, const Asset& ass
 /// A table per view.
 ReportPage::Rows viewRows(const Evaluation& evaluation);
 
+/// A picture as WebP for a page; its mask is alpha.
+Result<std::vector<std::uint8_t>> pageImage(const ImageF& image);
+
 /// A close-up to be added to a report.
 struct CloseUp {
   std::string name;  ///< of the file, without extension
@@ -58,8 +61,8 @@ struct EvaluationPictureOptions {
 };
 
 /// Adds the pictures of a fit to the page, section by section: views of reference and fitted, error map,
-/// worst place and other close-ups, coverage map, atlas. Each is also saved as a PNG in `folder`, which
-/// exists. Returns the names of the files.
+/// worst place and other close-ups, coverage map, atlas. Each is also saved, exactly and with names and
+/// scales, as a PNG in `folder`, which exists. Returns the names of the files.
 Result<std::vector<std::string>> addEvaluationPictures(ReportPage& page, const std::filesystem::path& folder,
                                                        const KernelTexture& texture,
                                                        const Reference& reference,

@@ -17,9 +17,9 @@ main { max-width: 1120px; margin: 0 auto; padding: 40px 24px 64px; }
 h1 { font-size: clamp(1.8rem, 4vw, 2.6rem); line-height: 1.15; letter-spacing: -0.02em; margin: 0 0 8px; }
 h2 { font-size: 1.25rem; margin: 44px 0 4px; }
 p { max-width: 68ch; margin: 0 0 12px; color: var(--faint); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(130px, 1fr)); gap: 12px; margin: 24px 0; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; margin: 24px 0; }
 .tile { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 14px 16px; }
-.tile b { display: block; font-size: 1.35rem; font-variant-numeric: tabular-nums; letter-spacing: -0.01em; }
+.tile b { display: block; font-size: 1.35rem; white-space: nowrap; font-variant-numeric: tabular-nums; letter-spacing: -0.01em; }
 .tile span { color: var(--faint); font-size: 0.85rem; }
 .grid { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 340px), 1fr)); gap: 16px;
   margin: 16px 0; align-items: start; }
@@ -27,7 +27,17 @@ figure, .card { margin: 0; background: var(--card); border: 1px solid var(--line
   overflow: hidden; }
 figure.wide { grid-column: 1 / -1; }
 figure svg { display: block; width: 100%; height: auto; }
-figure img { display: block; width: 100%; height: auto; background: #fff; }
+figure img { display: block; width: 100%; height: auto; }
+.cells { display: grid; gap: 10px; padding: 12px 12px 0; }
+.cells span { display: block; text-align: center; color: var(--faint); font-size: 0.8rem; padding: 2px 0 4px; }
+@media (max-width: 640px) { .cells { grid-template-columns: repeat(2, 1fr) !important; } }
+.legend { grid-column: 1 / -1; max-width: 420px; font-size: 0.8rem; color: var(--faint);
+  font-variant-numeric: tabular-nums; }
+.legend i { display: block; height: 10px; border-radius: 3px; }
+.legend div { position: relative; height: 1.5em; }
+.legend div span { position: absolute; transform: translateX(-50%); }
+.legend div span:first-child { transform: none; }
+.legend div span:last-child { transform: translateX(-100%); }
 figcaption { padding: 10px 16px 12px; color: var(--faint); font-size: 0.9rem; }
 .turn { touch-action: pan-y; cursor: grab; user-select: none; outline-offset: -3px; }
 .turn:active { cursor: grabbing; }
@@ -63,10 +73,12 @@ for (const turn of document.querySelectorAll('.turn')) {
 }
 )js";
 
-std::string image(std::span<const std::uint8_t> png, std::string_view alt, std::string_view css_class = {}) {
-  return fmt::format(R"(<img{} alt="{}" src="data:image/png;base64,{}">)",
+std::string image(std::span<const std::uint8_t> bytes, std::string_view alt,
+                  std::string_view css_class = {}) {
+  const bool webp = !bytes.empty() && bytes[0] == 'R';  // RIFF; PNG begins otherwise
+  return fmt::format(R"(<img{} alt="{}" src="data:image/{};base64,{}">)",
                      css_class.empty() ? "" : fmt::format(R"( class="{}")", css_class), escapeHtml(alt),
-                     base64(png));
+                     webp ? "webp" : "png", base64(bytes));
 }
 
 }  // namespace
@@ -140,10 +152,26 @@ void ReportPage::section(std::string_view title, std::string_view text) {
   if (!text.empty()) body_ += fmt::format("<p>{}</p>\n", escapeHtml(text));
 }
 
-void ReportPage::picture(std::span<const std::uint8_t> png, std::string_view caption, bool wide) {
+void ReportPage::gallery(const std::vector<Cell>& cells, int columns, std::string_view caption) {
   openGrid();
-  body_ += fmt::format("<figure{}>{}<figcaption>{}</figcaption></figure>\n", wide ? " class=\"wide\"" : "",
-                       image(png, caption), escapeHtml(caption));
+  body_ += fmt::format(
+      "<figure class=\"wide\"><div class=\"cells\" style=\"grid-template-columns: repeat({}, 1fr)\">",
+      columns);
+  for (const Cell& cell : cells)
+    body_ +=
+        fmt::format("<div>{}<span>{}</span></div>", image(cell.image, cell.label), escapeHtml(cell.label));
+  body_ += fmt::format("</div><figcaption>{}</figcaption></figure>\n", escapeHtml(caption));
+}
+
+void ReportPage::legend(const std::vector<std::string>& colors,
+                        const std::vector<std::pair<double, std::string>>& ticks) {
+  openGrid();
+  body_ +=
+      fmt::format("<div class=\"legend\"><i style=\"background: linear-gradient(to right, {})\"></i><div>",
+                  fmt::join(colors, ", "));
+  for (const auto& [place, text] : ticks)
+    body_ += fmt::format("<span style=\"left: {:g}%\">{}</span>", 100 * place, escapeHtml(text));
+  body_ += "</div></div>\n";
 }
 
 void ReportPage::drawing(std::string_view svg, std::string_view caption, bool wide) {
@@ -152,11 +180,11 @@ void ReportPage::drawing(std::string_view svg, std::string_view caption, bool wi
                        svg, escapeHtml(caption));
 }
 
-void ReportPage::turntable(const std::vector<std::vector<std::uint8_t>>& pngs, std::string_view caption) {
+void ReportPage::turntable(const std::vector<std::vector<std::uint8_t>>& images, std::string_view caption) {
   openGrid();
   body_ += "<figure><div class=\"turn\" tabindex=\"0\">";
-  for (std::size_t i = 0; i < pngs.size(); ++i)
-    body_ += image(pngs[i], fmt::format("frame {}", i), i == 0 ? "on" : "");
+  for (std::size_t i = 0; i < images.size(); ++i)
+    body_ += image(images[i], fmt::format("frame {}", i), i == 0 ? "on" : "");
   body_ += fmt::format("</div><figcaption>{}</figcaption></figure>\n", escapeHtml(caption));
 }
 

@@ -22,12 +22,20 @@ class ReportPage {
   void tiles(const Rows& rows);
   /// A headline; figures and tables up to the next one share a grid.
   void section(std::string_view title, std::string_view text = {});
-  /// A picture; `wide` spans the whole grid.
-  void picture(std::span<const std::uint8_t> png, std::string_view caption, bool wide = false);
+  /// A picture and its name.
+  struct Cell {
+    std::vector<std::uint8_t> image;  ///< WebP or PNG; without background if it is to sit on the page
+    std::string label;
+  };
+  /// Pictures in rows of `columns` across the whole grid, names below them.
+  void gallery(const std::vector<Cell>& cells, int columns, std::string_view caption);
+  /// The scale of a map: CSS colours from left to right, and texts at places 0 .. 1.
+  void legend(const std::vector<std::string>& colors,
+              const std::vector<std::pair<double, std::string>>& ticks);
   /// A drawing as SVG markup, taken as it is.
   void drawing(std::string_view svg, std::string_view caption, bool wide = false);
   /// Pictures once around, turned by dragging or with the arrow keys.
-  void turntable(const std::vector<std::vector<std::uint8_t>>& pngs, std::string_view caption);
+  void turntable(const std::vector<std::vector<std::uint8_t>>& images, std::string_view caption);
   void table(std::string_view caption, const Rows& rows);
   void footer(std::string_view text);
 

@@ -92,6 +92,15 @@ ImageF sheetOfViews(const PictureSources& sources, std::span<const ColorSource* 
   return contactSheet(pictures, labels, options);
 }
 
+/// An albedo view without background.
+ImageF cutOut(const PictureSources& sources, const Camera& camera, const ColorSource& colors, int size) {
+  RenderOptions options;
+  options.supersampling = 2;
+  options.transparency = &sources.transparency;
+  options.transparent_background = true;
+  return renderAlbedo(*sources.surface, camera, size, size, colors, options).image;
+}
+
 /// Pictures side by side, each below its name.
 ImageF rowOf(std::span<const ImageF> pictures, std::span<const std::string> names) {
   std::vector<ImageF> cells;
@@ -216,6 +225,20 @@ ImageF closeUp(const PictureSources& sources, const Camera& camera, int size) {
   pictures[3] = stacked(pictures[3], coverageLegend(size));
   const std::array<std::string, 4> labels = {"reference", "fitted", "error", "coverage"};
   return rowOf(pictures, labels);
+}
+
+std::vector<ImageF> viewPictures(const PictureSources& sources, const ColorSource& colors, int size) {
+  std::vector<ImageF> pictures;
+  for (const Camera& camera : standardViews(*sources.surface))
+    pictures.push_back(cutOut(sources, camera, colors, size));
+  return pictures;
+}
+
+std::vector<ImageF> closeUpPictures(const PictureSources& sources, const Camera& camera, int size) {
+  std::vector<ImageF> pictures;
+  for (const ColorSource* colors : {&sources.reference, &sources.fitted, &sources.error, &sources.coverage})
+    pictures.push_back(cutOut(sources, camera, *colors, size));
+  return pictures;
 }
 
 std::optional<AtlasPair> atlasPair(const KernelTexture& texture, const Reference& reference, int size,

@@ -70,6 +70,12 @@ ImageF coverageSheet(const PictureSources& sources, int size = 256);
 /// Reference, fitted, error and coverage side by side from one camera, with both scales below.
 ImageF closeUp(const PictureSources& sources, const Camera& camera, int size = 320);
 
+/// The standard views without background, for a page of any colour; masks are alpha.
+std::vector<ImageF> viewPictures(const PictureSources& sources, const ColorSource& colors, int size = 256);
+
+/// The pictures of closeUp() without background, names or scales: reference, fitted, error, coverage.
+std::vector<ImageF> closeUpPictures(const PictureSources& sources, const Camera& camera, int size = 320);
+
 /// The ground truth and the texture in texture space, drawn from the reference's texture coordinates. Masks
 /// say where charts are; the rest is white.
 struct AtlasPair {
