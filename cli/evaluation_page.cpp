@@ -84,6 +84,7 @@ void addEvaluation(Json& document, const Evaluation& evaluation) {
   if (atlas && atlas->lpips) document["atlas_lpips"] = jsonNumber(*atlas->lpips);
   if (!evaluation.atlas_missing.empty()) document["atlas_missing"] = evaluation.atlas_missing;
   document["coverage_below_half"] = jsonNumber(evaluation.coverage_below_half);
+  document["uncovered_and_wrong"] = jsonNumber(evaluation.uncovered_and_wrong);
   document["coverage_below_one"] = jsonNumber(evaluation.coverage_below_one);
   document["coverage_mean"] = jsonNumber(evaluation.coverage_mean);
   const auto addSeam = [&](const std::string& key, const std::optional<SeamJump>& seam) {
@@ -118,9 +119,11 @@ ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
   } else if (!evaluation.atlas_missing.empty()) {
     rows.emplace_back("atlas", "none: " + evaluation.atlas_missing);
   }
-  rows.emplace_back("coverage", fmt::format("{} of the surface below 0.5, {} below 1",
-                                            percent(evaluation.coverage_below_half),
-                                            percent(evaluation.coverage_below_one)));
+  rows.emplace_back("uncovered", fmt::format("{} of the surface (weight sum below 0.5; {} below 1)",
+                                             percent(evaluation.coverage_below_half),
+                                             percent(evaluation.coverage_below_one)));
+  rows.emplace_back("uncovered and wrong", fmt::format("{} of the surface (by more than 2/255)",
+                                                       percent(evaluation.uncovered_and_wrong)));
   const auto addSeam = [&](const char* name, const std::optional<SeamJump>& seam) {
     if (!seam) return;
     rows.emplace_back(name, fmt::format("colour jump across edges {:.2g} median, {:.3g} p99, {:.3g} max "
@@ -144,7 +147,8 @@ ReportPage::Rows evaluationTiles(const Evaluation& evaluation) {
     rows.emplace_back("view PSNR", shortDecibels(evaluation.view_mean.psnr));
     rows.emplace_back("view SSIM", fmt::format("{:.4f}", evaluation.view_mean.ssim));
   }
-  rows.emplace_back("surface without cover", percent(evaluation.coverage_below_half));
+  rows.emplace_back("uncovered", percent(evaluation.coverage_below_half));
+  rows.emplace_back("uncovered and wrong", percent(evaluation.uncovered_and_wrong));
   if (evaluation.seam) rows.emplace_back("seam jump, p99", fmt::format("{:.2f} / 255", evaluation.seam->p99));
   return rows;
 }

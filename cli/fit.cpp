@@ -16,6 +16,7 @@
 
 #include "heatskin/base/files.h"
 #include "heatskin/texture/product.h"
+#include "heatskin/training/coverage.h"
 
 #include "cli/fit_job.h"
 #include "cli/verb.h"
@@ -92,8 +93,10 @@ class Fit : public Verb {
                    "(the paper's formula; the preset's: paper for paper, auto otherwise)")
         ->type_name("FILTER")
         ->check(CLI::IsMember(filterChoices()));
-    app.add_option("--kernels", kernels_,
-                   "Most kernels (the preset's); with fewer the fit also starts with fewer")
+    app.add_option(
+           "--kernels", kernels_,
+           "Most kernels (the preset's, more if the parts of the asset need more to be covered); with\n"
+           "fewer the fit also starts with fewer, and kernels are wider where few must cover")
         ->type_name("N")
         ->check(rangeOf("density.max_kernels"));
     app.add_flag(
@@ -152,6 +155,7 @@ class Fit : public Verb {
         !something) {
       return inputError(fmt::format("{}: {}", displayPath(asset_), something.error().message));
     }
+    settleCoverage(session, *subject, job->config);
     if (auto room = checkFreeSpace(job->output, smallestProduct(subject->asset)); !room) return room;
     const auto outcome = runFit(session, *subject, *job);
     if (!outcome) return outcome.error();
@@ -281,6 +285,40 @@ class Fit : public Verb {
         session.console.warning(fmt::format("{} has no effect: {}", from, why));
     }
     return checkConfig(config);
+  }
+
+  /// Budget and lengths for this very surface. A budget that the user named stays; one that cannot cover is
+  /// told.
+  void settleCoverage(Session& session, Subject& subject, FitConfig& config) const {
+    const bool named = app_->count("--kernels") > 0 || !config_file_.empty() ||
+                       std::any_of(assignments_.begin(), assignments_.end(),
+                                   [](const std::string& a) { return a.starts_with("density.max_kernels"); });
+    const bool ours = config.train.density.cover_spare > 0;  // not to be done to the published method
+    fitLengthsToBudget(config, subject.surface);
+    const std::size_t needed = kernelsToCover(subject.surface, config.evaluator);
+    const std::size_t budget = config.train.density.max_kernels;
+    if (coveringBudget(needed) <= budget) return;
+    const std::string what = fmt::format(
+        "{}: {} are too few to cover the surface ({}): it takes {} at least", displayPath(asset_),
+        counted(budget, "kernel", "kernels"),
+        counted(subject.surface.componentCount(), "separate part", "separate parts"), grouped(needed));
+    std::string message;
+    if (named || !ours) {
+      message = fmt::format("{}, and where none is left the mean colour shows; give --kernels {}", what,
+                            coveringBudget(needed));
+    } else {
+      setKernelBudget(config, coveringBudget(needed));
+      message = fmt::format("{}; the budget was raised to {} (--kernels keeps it lower)", what,
+                            grouped(config.train.density.max_kernels));
+    }
+    session.console.warning(message);
+    subject.notices.push_back({"few_kernels", message});
+  }
+
+  /// Half as many again as it takes at least, because kernels do not lie where it would take least; at most a
+  /// hundred thousand, where fits get long.
+  static std::size_t coveringBudget(std::size_t needed) {
+    return std::min<std::size_t>(needed + needed / 2, 100'000);
   }
 
   CLI::App* app_ = nullptr;

@@ -176,8 +176,9 @@ Json fitJson(const Subject& subject, const FitJob& job, const FitOutcome& outcom
     addMaterials(json, *outcome.evaluation, subject.asset);
     json["quantisation_loss_db"] = jsonNumber(outcome.quantisation_loss_db);
   } else {
-    for (const char* key : {"surface_psnr", "view_psnr", "view_ssim", "atlas_psnr", "coverage_below_half",
-                            "seam_jump_p99", "seam_jump_max", "query_mpoints_s", "quantisation_loss_db"})
+    for (const char* key :
+         {"surface_psnr", "view_psnr", "view_ssim", "atlas_psnr", "coverage_below_half",
+          "uncovered_and_wrong", "seam_jump_p99", "seam_jump_max", "query_mpoints_s", "quantisation_loss_db"})
       json[key] = nullptr;
   }
   json["fit_filter"] = subject.appearance.filterUsed(job.config.train.filter);

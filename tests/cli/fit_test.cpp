@@ -94,6 +94,57 @@ class FitCli : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(FitCli, ABudgetThatCannotCoverIsRaisedOrWarnedAbout) {
+  constexpr int kParts = 1500;
+  std::string ply =
+      "ply\nformat ascii 1.0\nelement vertex 4500\nproperty float x\nproperty float y\nproperty float z\n"
+      "property uchar red\nproperty uchar green\nproperty uchar blue\nelement face 1500\n"
+      "property list uchar int vertex_indices\nend_header\n";
+  for (int t = 0; t < kParts; ++t) {
+    for (const char* corner : {"0", "0.2", "0.4"}) {
+      ply += std::to_string(t % 40) + " " + std::to_string(t / 40) + " " + corner + " " +
+             std::to_string(t % 250) + (corner[1] != '\0' && corner[2] == '2' ? " 90 10\n" : " 90 200\n");
+    }
+  }
+  // Three corners on a line have no area: move one.
+  std::string moved;
+  std::size_t line = 0;
+  for (std::size_t at = ply.find("end_header\n") + 11, begin = at; at < ply.size(); ++at) {
+    if (ply[at] != '\n') continue;
+    std::string text = ply.substr(begin, at - begin);
+    if (line++ % 3 == 2) text = text.insert(text.find(' '), ".3");
+    moved += text + "\n";
+    begin = at + 1;
+  }
+  ply = ply.substr(0, ply.find("end_header\n") + 11) + moved;
+  for (int t = 0; t < kParts; ++t) {
+    ply += "3 " + std::to_string(3 * t) + " " + std::to_string(3 * t + 1) + " " + std::to_string(3 * t + 2) +
+           "\n";
+  }
+  folder_.write("loose.ply", ply);
+  const auto fitted = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {
+        "fit", folder_ / "loose.ply", "-o",     folder_ / "l.glb", "--preset", "draft", "--steps",
+        "20",  "--no-eval",           "--json", folder_ / "l.json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto outcome = runHeatskin(arguments);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.err;
+  };
+  // Nobody named a budget: 2,000 of preset draft become half as many again as there are parts.
+  const std::string raised = fitted({});
+  EXPECT_NE(raised.find("raised to 2,250"), std::string::npos) << raised;
+  EXPECT_NE(folder_.read("l.toml").find("max_kernels = 2250\n"), std::string::npos);
+  EXPECT_EQ(json::parse(folder_.read("l.json"))["warnings"].size(), 1u);
+  // A budget that was named stays.
+  const std::string kept = fitted({"--kernels", "100"});
+  EXPECT_NE(kept.find("100 kernels are too few to cover the surface (1,500 separate parts): it takes 1,500"),
+            std::string::npos)
+      << kept;
+  EXPECT_NE(folder_.read("l.toml").find("max_kernels = 100\n"), std::string::npos);
+  EXPECT_EQ(fitted({"--kernels", "3000"}), "");
+}
+
 TEST_F(FitCli, WritesProductConfigurationAndAllFigures) {
   const auto outcome = runHeatskin({"fit", asset(), "-o", folder_ / "out.glb", "--config",
                                     folder_ / "small.toml", "--json", folder_ / "out.json", "--seed", "3"});
@@ -106,6 +157,7 @@ TEST_F(FitCli, WritesProductConfigurationAndAllFigures) {
                           "view_ssim",
                           "atlas_psnr",
                           "coverage_below_half",
+                          "uncovered_and_wrong",
                           "seam_jump_p99",
                           "seam_jump_max",
                           "kernels",

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::uint64_t kSurfaceStream = 40;  // not one of a fit: no sample was trained on on purpose
 constexpr float kHalf = 0.5f;
+constexpr float kWrong = 2.0f / 255;  // of a channel: more than the rounding of two 8-bit values
 
 std::span<const float> flat(const std::vector<Vec3f>& colors) {
   static_assert(sizeof(Vec3f) == 3 * sizeof(float));
@@ -28,7 +29,7 @@ std::span<const float> flat(const std::vector<Vec3f>& colors) {
 
 /// Sums over surface samples, weighted by visibility.
 struct SurfaceSums {
-  double seen = 0, squared = 0, below_half = 0, below_one = 0, coverage = 0;
+  double seen = 0, squared = 0, below_half = 0, below_one = 0, coverage = 0, wrong = 0;
   float largest = 0;
 
   void add(const Vec3f& truth, const Vec3f& color, float weight, float visible) {
@@ -38,7 +39,9 @@ struct SurfaceSums {
     below_half += weight < kHalf ? v : 0;
     below_one += weight < 1 ? v : 0;
     coverage += v * static_cast<double>(weight);
-    largest = std::max(largest, (truth - color).cwiseAbs().maxCoeff());
+    const float error = (truth - color).cwiseAbs().maxCoeff();
+    wrong += weight < kHalf && error > kWrong ? v : 0;
+    largest = std::max(largest, error);
   }
   double psnr() const { return psnrFromMse(squared / (3 * seen)); }
 };
@@ -66,6 +69,7 @@ Result<void> measureSurface(const KernelTexture& texture, const Reference& refer
   // Without alpha the same number as ever, to the bit.
   result.surface_psnr = reference.appearance().hasAlpha() ? all.psnr() : *decibels;
   result.coverage_below_half = all.below_half / all.seen;
+  result.uncovered_and_wrong = all.wrong / all.seen;
   result.coverage_below_one = all.below_one / all.seen;
   result.coverage_mean = all.coverage / all.seen;
   result.surface_max_error = static_cast<double>(all.largest);

@@ -49,6 +49,7 @@ TEST(Evaluate, AnIdenticalTextureIsInfinitelyGood) {
   EXPECT_EQ(result->reference_seam->maximum, 0);
   // No kernel reaches any point.
   EXPECT_EQ(result->coverage_below_half, 1);
+  EXPECT_EQ(result->uncovered_and_wrong, 0) << "the mean colour is right everywhere";
   EXPECT_EQ(result->coverage_mean, 0);
 }
 
@@ -82,6 +83,7 @@ TEST(Evaluate, AConstantErrorHasItsKnownDecibels) {
   EXPECT_NEAR(result->view_mean.psnr, expected, 1e-5);
   EXPECT_NEAR(result->view_psnr_pooled, expected, 1e-5);
   EXPECT_NEAR(result->surface_max_error, 0.1, 1e-6);
+  EXPECT_EQ(result->uncovered_and_wrong, 1);
 }
 
 TEST(Evaluate, WhatNobodySeesDoesNotCount) {
@@ -163,17 +165,19 @@ TEST(Evaluate, AgreesWithASlowTwin) {
 
   // One point at a time, on other points: the two estimates of the same quantities must agree.
   const auto points = sampleSurface(texture.surface(), 20'000, 99);
-  double squares = 0, below = 0;
+  double squares = 0, below = 0, wrong = 0;
   for (const SurfacePoint& p : points) {
     Vec3f color;
     float weight = 0;
     texture.colors({&p, 1}, {&color, 1}, {&weight, 1});
     squares += static_cast<double>((color - appearance.color(p, Filter::kPaper)).squaredNorm()) / 3;
     below += weight < 0.5f ? 1 : 0;
+    wrong += weight < 0.5f && (color - appearance.color(p)).cwiseAbs().maxCoeff() > 2.0f / 255 ? 1 : 0;
   }
   const auto count = static_cast<double>(points.size());
   EXPECT_NEAR(result->surface_psnr, 10 * std::log10(count / squares), 0.2);
   EXPECT_NEAR(result->coverage_below_half, below / count, 0.02);
+  EXPECT_NEAR(result->uncovered_and_wrong, wrong / count, 0.02);
   EXPECT_GT(result->coverage_below_half, 0.02);
   EXPECT_LT(result->coverage_below_half, 0.98);
   EXPECT_GT(result->query_mpoints_s, 0);

@@ -91,6 +91,7 @@ constexpr Option choice(std::string_view key, Field, std::string_view help) {
 // In the order of the enums.
 constexpr std::string_view kClampedColors[] = {"left", "led_back", "by_method"};
 constexpr std::string_view kDecays[] = {"halving", "cosine"};
+constexpr std::string_view kStartMeans[] = {"kernels", "surface"};
 constexpr std::string_view kSamplings[] = {"paper", "stratified"};
 constexpr std::string_view kDensities[] = {"paper", "budget"};
 constexpr std::string_view kSights[] = {"last_edge", "carried"};
@@ -155,6 +156,7 @@ constexpr Option kOptions[] = {
     option("start.kernels", HEATSKIN_FIELD(train.start.kernels), 1, kMaxKernels, "kernels at the start"),
     option("start.texture_aware", HEATSKIN_FIELD(train.start.texture_aware), "colours from the surface instead of random ones"),
     option("start.detail_share", HEATSKIN_FIELD(train.start.detail_share), 0, 1, "of the kernels: placed where colours change, the rest evenly"),
+    choice<kStartMeans>("start.mean", HEATSKIN_FIELD(train.start.mean), "the mean colour is that of the kernels' first colours (METHOD), or that of the surface"),
 
     option("rates.mean_color", HEATSKIN_FIELD(train.rates.mean_color), 0, kMaxRate, "learning rate of the mean colour"),
     option("rates.color", HEATSKIN_FIELD(train.rates.color), 0, kMaxRate, "of residual colours"),
@@ -189,9 +191,12 @@ constexpr Option kOptions[] = {
     option("density.split_shrink", HEATSKIN_FIELD(train.density.split_shrink), 1e-3, 1e3, "1 - threshold of the halves is divided by this"),
     option("density.relocate_share", HEATSKIN_FIELD(train.density.relocate_share), 0, 1, "budget: of the kernels, removed at once at most"),
     option("density.relocate_below", HEATSKIN_FIELD(train.density.relocate_below), 0, 1e3, "budget: of the median cost of removal; only kernels below it go"),
-    option("density.insert_share", HEATSKIN_FIELD(train.density.insert_share), 0, 1, "budget: of the new kernels, placed at errors; the rest splits"),
-    option("density.insert_below", HEATSKIN_FIELD(train.density.insert_below), 0, 1e6, "budget: weight sum at which a place counts as reached and gets no new kernel"),
+    option("density.insert_share", HEATSKIN_FIELD(train.density.insert_share), 0, 1, "budget: of the new kernels, at most, for places that no kernel covers; the rest splits"),
+    option("density.insert_below", HEATSKIN_FIELD(train.density.insert_below), 0, 1e6, "budget: weight sum from which a place counts as covered"),
     option("density.insert_samples", HEATSKIN_FIELD(train.density.insert_samples), 1, kMaxSamples, "budget: points at which errors are looked up"),
+    option("density.cover_share", HEATSKIN_FIELD(train.density.cover_share), 0, 1, "budget: of the kernels, taken from detail at once at most when the budget is full and places are uncovered"),
+    option("density.cover_until", HEATSKIN_FIELD(train.density.cover_until), 0, 1, "budget: of the steps; uncovered places get kernels until here"),
+    option("density.cover_spare", HEATSKIN_FIELD(train.density.cover_spare), 0, 1e3, "fit: diffusion time, window and radius of local grow until the budget is so many times what covers the surface; 0: they stay"),
     option("density.split_long_axis", HEATSKIN_FIELD(train.density.split_long_axis), "along the long axis; false: the short one, as HKTex's formula read literally"),
 };
 // clang-format on

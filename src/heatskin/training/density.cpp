@@ -13,8 +13,15 @@
 namespace heatskin {
 namespace {
 
-/// A squared error that is worth a kernel: about five 8-bit levels in each channel.
-constexpr double kNeed = 1e-3;
+/// A colour that differs by more than this in some channel is wrong: twice the rounding of 8 bits.
+constexpr float kWrong = 2.0f / 255;
+
+/// Kernels for a region per kernel that would cover it if none overlapped: discs that cover a plane take 1.21
+/// times their area, and drawn places are no lattice.
+constexpr double kOverlap = 1.5;
+
+/// Up to so many uncovered probes are looked at one by one.
+constexpr double kFewUncovered = 2048;
 
 /// Keeps the kernels named in `kept` (increasing) with everything that belongs to them.
 void keep(TrainerState& state, const std::vector<std::uint32_t>& kept) {
@@ -86,6 +93,135 @@ std::vector<std::uint32_t> orderedByFalling(const std::vector<double>& values) {
   return order;
 }
 
+/// What covers the probes, while kernels are taken away one by one.
+class Cover {
+ public:
+  /// `enough` is the weight sum from which a probe is covered.
+  Cover(const KernelSet& kernels, const Probes& probes, double enough)
+      : kernels_(kernels), probes_(probes), enough_(static_cast<float>(enough)) {
+    const std::size_t count = probes.points.size();
+    weights_.resize(count);
+    sums_.resize(count);
+    uncovered_.resize(count);
+    begin_.assign(kernels.size() + 1, 0);
+    for (std::size_t i = 0; i < count; ++i) {
+      weights_[i] = probes.points[i].weight;
+      sums_[i] = probes.points[i].sum;
+      uncovered_[i] = weights_[i] < enough_ && wrong(probes.points[i].error) ? 1 : 0;
+    }
+    for (const Influence& influence : probes.influences)
+      ++begin_[influence.kernel + 1];
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    places_.resize(probes.influences.size());
+    std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::uint32_t n = probes.begin[i]; n < probes.begin[i + 1]; ++n) {
+        const Influence& influence = probes.influences[n];
+        places_[next[influence.kernel]++] = {static_cast<std::uint32_t>(i), influence.weight};
+      }
+    }
+    std::vector<std::size_t> covers(kernels.size(), 0);
+    for (const Influence& influence : probes.influences)
+      covers[influence.kernel] += influence.weight >= enough_ ? 1 : 0;
+    const auto wide = covers.begin() + static_cast<std::ptrdiff_t>(9 * covers.size() / 10);
+    std::nth_element(covers.begin(), wide, covers.end());
+    wide_ = static_cast<double>(std::max<std::size_t>(*wide, 1));
+  }
+
+  /// Takes a kernel away, unless a probe that is not uncovered would be without it.
+  bool remove(std::uint32_t kernel) {
+    const Vec3f& color = kernels_.colors[kernel];
+    const auto touched = std::span(places_).subspan(begin_[kernel], begin_[kernel + 1] - begin_[kernel]);
+    for (const Place& place : touched) {
+      const float weight = weights_[place.probe] - place.weight;
+      if (uncovered_[place.probe] != 0 || weight >= enough_) continue;
+      const Vec3f sum = sums_[place.probe] - place.weight * color;
+      const Vec3f without = kernels_.mean_color + sum / std::max(weight, 1.0f);
+      if (wrong(without - probes_.points[place.probe].target)) return false;
+    }
+    for (const Place& place : touched) {
+      weights_[place.probe] -= place.weight;
+      sums_[place.probe] -= place.weight * color;
+    }
+    return true;
+  }
+
+  /// Neither covered nor right.
+  bool uncovered(std::size_t probe) const { return uncovered_[probe] != 0; }
+  float weight(std::size_t probe) const { return weights_[probe]; }
+  const Vec3f& sum(std::size_t probe) const { return sums_[probe]; }
+
+  /// How many kernels as wide as the widest tenth would cover the uncovered probes.
+  std::size_t placesNeeded(const Surface& surface, double probe_area) const {
+    const auto count = static_cast<double>(std::count(uncovered_.begin(), uncovered_.end(), 1));
+    double places = count / wide_;
+    if (count <= kFewUncovered) {
+      // Gaps here and there want one kernel each: a probe stands for its share of what is uncovered around
+      // it.
+      places = 0;
+      for (std::size_t i = 0; i < uncovered_.size(); ++i) {
+        if (uncovered_[i] != 0) places += 1 / around(i, surface, probe_area).count;
+      }
+    }
+    return static_cast<std::size_t>(std::ceil(std::min(count, kOverlap * places)));
+  }
+
+  /// What is around a probe.
+  struct Surroundings {
+    double count = 0;              ///< uncovered probes
+    double uncovered = 0;          ///< their share of the probes
+    Vec3f target = Vec3f::Zero();  ///< mean over those
+  };
+
+  /// Of an uncovered probe, as far as a wide kernel covers: `probe_area` is the area a probe stands for.
+  Surroundings around(std::size_t probe, const Surface& surface, double probe_area) const {
+    const double reach = std::sqrt(wide_ * probe_area / std::numbers::pi);
+    const Vec3 here = surface.position(probes_.points[probe].point);
+    // Neighbours on the surface are near each other in the list; some lie beyond its next turn and are
+    // missed.
+    const auto ahead = static_cast<std::size_t>(4 * wide_);
+    const std::size_t end = std::min(probes_.points.size(), probe + ahead + 1);
+    Surroundings result;
+    double all = 0;
+    Vec3 sum = Vec3::Zero();
+    for (std::size_t i = probe - std::min(probe, ahead); i < end; ++i) {
+      if ((surface.position(probes_.points[i].point) - here).norm() > reach) continue;
+      ++all;
+      if (uncovered_[i] == 0) continue;
+      ++result.count;
+      sum += probes_.points[i].target.cast<double>();
+    }
+    result.target = (sum / result.count).cast<float>();
+    result.uncovered = result.count / all;
+    return result;
+  }
+
+ private:
+  static bool wrong(const Vec3f& error) { return error.cwiseAbs().maxCoeff() > kWrong; }
+
+  struct Place {
+    std::uint32_t probe;
+    float weight;
+  };
+  const KernelSet& kernels_;
+  const Probes& probes_;
+  float enough_;
+  double wide_ = 1;
+  std::vector<float> weights_;           // [probes]
+  std::vector<Vec3f> sums_;              // [probes]
+  std::vector<std::uint8_t> uncovered_;  // [probes]
+  std::vector<std::uint32_t> begin_;     // [kernels + 1] of each kernel's places
+  std::vector<Place> places_;
+};
+
+/// Of the widest tenth of the kernels.
+float wideThreshold(const KernelSet& kernels) {
+  std::vector<float> thresholds = kernels.thresholds;
+  const auto wide = thresholds.begin() + static_cast<std::ptrdiff_t>(thresholds.size() / 10);
+  std::nth_element(thresholds.begin(), wide, thresholds.end());
+  return *wide;
+}
+
 }  // namespace
 
 void prune(TrainerState& state, const DensityOptions& options, double scale) {
@@ -122,89 +258,89 @@ void densify(TrainerState& state, const TrainOptions& options, const Walker& wal
   std::fill(state.errors.begin(), state.errors.end(), 0.0);
 }
 
-void rebalance(TrainerState& state, const TrainOptions& options, const Walker& walker,
-               std::span<const Probe> probes) {
+void rebalance(TrainerState& state, const TrainOptions& options, const Walker& walker, const Probes& probes,
+               Rebalance what) {
   const DensityOptions& d = options.density;
   KernelSet& kernels = state.kernels;
+  Cover cover(kernels, probes, d.insert_below);
+  const std::size_t before = kernels.size();
+  const double probe_area =
+      walker.surface().totalArea() / static_cast<double>(std::max<std::size_t>(probes.points.size(), 1));
+  const std::size_t places = cover.placesNeeded(walker.surface(), probe_area);
 
-  // What would be missed least goes.
-  std::size_t present = kernels.size();
+  // What would be missed least goes, unless it would be missed by coverage.
+  const auto share = [&](double of) { return static_cast<std::size_t>(of * static_cast<double>(before)); };
   std::vector<double> sorted = state.costs;
-  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(present / 2), sorted.end());
-  const double limit = d.relocate_below * std::max(0.0, sorted[present / 2]);
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(before / 2), sorted.end());
+  const double limit = d.relocate_below * std::max(0.0, sorted[before / 2]);
   const std::vector<std::uint32_t> by_cost = orderedByFalling(state.costs);
-  std::size_t staying = present;
-  const std::size_t least =
-      std::max(std::min(d.min_kernels, present),
-               present - static_cast<std::size_t>(d.relocate_share * static_cast<double>(present)));
-  while (staying > least && state.costs[by_cost[staying - 1]] <= limit)
-    --staying;
-  std::vector<std::uint32_t> new_number(present, ~0u);
-  if (staying < present) {
-    std::vector<std::uint32_t> kept(by_cost.begin(), by_cost.begin() + static_cast<std::ptrdiff_t>(staying));
-    std::sort(kept.begin(), kept.end());
-    for (std::uint32_t k = 0; k < kept.size(); ++k)
-      new_number[kept[k]] = k;
+  const std::size_t least = std::min(d.min_kernels, before);
+  const std::size_t idle = what == Rebalance::kAll ? share(d.relocate_share) : 0;
+  std::vector<std::uint8_t> gone(before, 0);
+  std::size_t present = before;
+  for (std::size_t n = before; n > 0 && present > least; --n) {
+    const std::uint32_t k = by_cost[n - 1];
+    const std::size_t removed = before - present;
+    const std::size_t room = d.max_kernels > present ? d.max_kernels - present : 0;
+    const bool of_no_use = removed < idle && state.costs[k] <= limit;
+    const bool wanted = room < places && removed < idle + share(d.cover_share);
+    if (!of_no_use && !wanted) break;
+    if (!cover.remove(k)) continue;
+    gone[k] = 1;
+    --present;
+  }
+  if (present < before) {
+    std::vector<std::uint32_t> kept;
+    for (std::uint32_t k = 0; k < before; ++k) {
+      if (gone[k] == 0) kept.push_back(k);
+    }
     keep(state, kept);
-    present = staying;
-  } else {
-    std::iota(new_number.begin(), new_number.end(), 0u);
   }
 
   const std::size_t room = d.max_kernels > present ? d.max_kernels - present : 0;
   const std::size_t adding = std::min(
       room, std::max<std::size_t>(1, static_cast<std::size_t>(d.growth * static_cast<double>(present))));
-  // Squared error where an insertion may help: at places that few kernels reach, which no split can mend.
-  const auto need = [&](const Probe& probe) {
-    return probe.weight < d.insert_below ? static_cast<double>(probe.error.squaredNorm()) : 0.0;
-  };
-  double total = 0;
-  std::size_t needy = 0;
-  for (const Probe& probe : probes) {
-    total += need(probe);
-    needy += need(probe) > kNeed ? 1 : 0;
-  }
   const std::size_t inserting =
-      std::min(needy, static_cast<std::size_t>(std::ceil(d.insert_share * static_cast<double>(adding))));
-  const std::size_t splitting = std::min(adding - inserting, present);
-
+      std::min(places, static_cast<std::size_t>(std::ceil(d.insert_share * static_cast<double>(adding))));
+  const std::size_t splitting = what == Rebalance::kAll ? std::min(adding - inserting, present) : 0;
   const std::vector<std::uint32_t> by_error = orderedByFalling(state.errors);
-  double mean_threshold = 0;
-  for (std::size_t i = 0; i < present; ++i)
-    mean_threshold += kernels.thresholds[i];
-  mean_threshold /= static_cast<double>(present);
+  const double wide_threshold = wideThreshold(kernels);
+  const auto mean_sharpness =
+      static_cast<float>(std::accumulate(kernels.sharpnesses.begin(), kernels.sharpnesses.end(), 0.0) /
+                         static_cast<double>(present));
 
   // Systematic draws: probes in the order of the surface, equal steps in accumulated squared error.
+  const auto need = [&](std::size_t i) {
+    return cover.uncovered(i) ? static_cast<double>(probes.points[i].error.squaredNorm()) : 0.0;
+  };
+  double total = 0;
+  for (std::size_t i = 0; i < probes.points.size(); ++i)
+    total += need(i);
   const RandomStream random(options.seed, streams::kSeeding + (static_cast<std::uint64_t>(state.step) << 8));
   const double stride = inserting > 0 ? total / static_cast<double>(inserting) : 0;
-  double target = stride * random.uniform(0), before = 0;
+  double target = stride * random.uniform(0), sum = 0;
   std::size_t inserted = 0;
-  for (const Probe& probe : probes) {
-    before += need(probe);
-    if (inserted >= inserting || before <= target) continue;
+  for (std::size_t i = 0; i < probes.points.size() && inserted < inserting; ++i) {
+    sum += need(i);
+    if (sum <= target) continue;
     // One kernel per probe, however large its error.
-    while (target < before)
+    while (target < sum)
       target += stride;
     ++inserted;
-    const bool covered = probe.strongest != ~0u && new_number[probe.strongest] != ~0u;
-    const std::size_t k = append(state, covered ? new_number[probe.strongest] : 0);
-    kernels.positions[k] = probe.point;
+    const auto around = cover.around(i, walker.surface(), probe_area);
+    const std::size_t k = append(state, 0);
+    kernels.positions[k] = probes.points[i].point;
     const auto channel = [&](Eigen::Index c) {
       // With f = 1 at its centre the sum there becomes sum + c, the weight + 1.
-      const float weight = std::max(probe.weight + 1, 1.0f);
-      const float wanted = (probe.target[c] - kernels.mean_color[c]) * weight - probe.sum[c];
+      const float weight = std::max(cover.weight(i) + 1, 1.0f);
+      const float wanted = (around.target[c] - kernels.mean_color[c]) * weight - cover.sum(i)[c];
       return std::clamp(wanted, -KernelRanges::kMaxResidual, KernelRanges::kMaxResidual);
     };
     kernels.colors[k] = Vec3f(channel(0), channel(1), channel(2));
-    if (covered) {
-      const double reach = 1 - static_cast<double>(kernels.thresholds[k]);
-      kernels.thresholds[k] = insideThreshold(1 - reach / d.split_shrink);
-      // The angle belongs to another face's frame; a fresh one is as good.
-      kernels.angles[k] = wrappedAngle(std::numbers::pi * random.uniform(1 + inserted));
-    } else {
-      kernels.thresholds[k] = insideThreshold(mean_threshold);
-      kernels.anisotropies[k] = KernelRanges::kMinAnisotropy;
-    }
+    kernels.anisotropies[k] = KernelRanges::kMinAnisotropy;
+    kernels.sharpnesses[k] = mean_sharpness;
+    // Responses fall with the square of the distance: the area covered goes with the logarithm.
+    kernels.thresholds[k] = insideThreshold(std::pow(wide_threshold, around.uncovered));
     state.hits[k] = state.contributions[k] = 0;
   }
   for (std::size_t n = 0; n < splitting; ++n)

@@ -118,60 +118,154 @@ TEST(Density, SmallKernelsAreCloned) {
   EXPECT_EQ(state.adam_m[2][0], 0.0f);
 }
 
-std::vector<Probe> probesOn(const Surface& surface, std::size_t count) {
-  std::vector<Probe> probes;
+/// Probes that are covered and right, without any kernel that acts there.
+Probes probesOn(const Surface& surface, std::size_t count) {
+  Probes probes;
   for (const SurfacePoint& p : sampleSurface(surface, count, 9)) {
     Probe probe;
     probe.point = p;
     probe.target = Vec3f(0.5f, 0.5f, 0.5f);
     probe.error = probe.sum = Vec3f::Zero();
     probe.weight = 1;
-    probe.strongest = 0;
-    probes.push_back(probe);
+    probes.points.push_back(probe);
   }
+  probes.begin.assign(count + 1, 0);
   return probes;
+}
+
+/// Lets kernels act at a probe, with the colours of `state`: weight, sum and error follow.
+void act(Probes& probes, std::size_t probe, const std::vector<Influence>& influences,
+         const TrainerState& state) {
+  Probe& p = probes.points[probe];
+  p.weight = 0;
+  p.sum = Vec3f::Zero();
+  for (const Influence& influence : influences) {
+    p.weight += influence.weight;
+    p.sum += influence.weight * state.kernels.colors[influence.kernel];
+  }
+  p.error = state.kernels.mean_color + p.sum / std::max(p.weight, 1.0f) - p.target;
+  probes.influences.insert(probes.influences.begin() + probes.begin[probe + 1], influences.begin(),
+                           influences.end());
+  for (std::size_t i = probe + 1; i < probes.begin.size(); ++i)
+    probes.begin[i] += static_cast<std::uint32_t>(influences.size());
+}
+
+TrainOptions budgetOf(std::size_t kernels) {
+  TrainOptions options;
+  options.density.rule = Density::kBudget;
+  options.density.max_kernels = kernels;
+  options.density.min_kernels = 10;
+  options.density.relocate_share = 0.1;
+  options.density.insert_share = 1;
+  return options;
+}
+
+/// Whether the kernel that had this number at the start is still there.
+bool present(const TrainerState& state, std::size_t kernel) {
+  const float anisotropy = 1.0f + static_cast<float>(kernel);
+  return std::count(state.kernels.anisotropies.begin(), state.kernels.anisotropies.end(), anisotropy) > 0;
 }
 
 TEST(Density, TheBudgetRuleMovesTheUselessToAnUncoveredErrorAndMendsIt) {
   TrainerState state = stateOf(grid(), 50);
   state.costs[7] = state.costs[8] = 0;
-  TrainOptions options;
-  options.density.rule = Density::kBudget;
-  options.density.max_kernels = 50;
-  options.density.min_kernels = 10;
-  options.density.relocate_share = 0.1;
-  options.density.insert_share = 1;
   auto probes = probesOn(grid(), 300);
   for (const std::size_t i : {100, 200}) {
-    probes[i].target = Vec3f(0.9f, 0.2f, 0.4f);
-    probes[i].error = Vec3f(-0.4f, 0.3f, 0.1f);
-    probes[i].weight = 0;
-    probes[i].strongest = ~0u;
+    probes.points[i].target = Vec3f(0.9f, 0.2f, 0.4f);
+    act(probes, i, {}, state);
   }
-  rebalance(state, options, Walker(grid()), probes);
+  rebalance(state, budgetOf(50), Walker(grid()), probes);
   ASSERT_EQ(state.kernels.size(), 50u);
   expectConsistent(state);
-  EXPECT_EQ(std::count(state.kernels.anisotropies.begin(), state.kernels.anisotropies.end(), 8.0f), 0);
-  EXPECT_EQ(std::count(state.kernels.anisotropies.begin(), state.kernels.anisotropies.end(), 9.0f), 0);
+  EXPECT_FALSE(present(state, 7));
+  EXPECT_FALSE(present(state, 8));
   for (std::size_t n = 0; n < 2; ++n) {
     const SurfacePoint& p = state.kernels.positions[48 + n];
-    const SurfacePoint& wanted = probes[100 * (n + 1)].point;
+    const SurfacePoint& wanted = probes.points[100 * (n + 1)].point;
     EXPECT_EQ(p.face, wanted.face);
     EXPECT_EQ(p.barycentric, wanted.barycentric);
     // Alone at its place, with f = 1: mean + c is the target.
-    EXPECT_LT((state.kernels.mean_color + state.kernels.colors[48 + n] - probes[100].target).norm(), 1e-6f);
+    EXPECT_LT((state.kernels.mean_color + state.kernels.colors[48 + n] - probes.points[100].target).norm(),
+              1e-6f);
   }
+}
+
+TEST(Density, AKernelWhoseAbsenceUncoversStays) {
+  TrainerState state = stateOf(grid(), 50);
+  for (const std::size_t k : {7, 8, 9, 10, 11})
+    state.costs[k] = 0;
+  auto probes = probesOn(grid(), 300);
+  const Vec3f colored = state.kernels.mean_color + state.kernels.colors[0];
+  // 7 alone covers a place whose colour is not the mean.
+  probes.points[20].target = colored;
+  act(probes, 20, {{7, 0.9f}}, state);
+  // 8 alone covers one that has the mean colour: nothing is wrong without it.
+  state.kernels.colors[8] = Vec3f::Zero();
+  probes.points[40].target = state.kernels.mean_color;
+  act(probes, 40, {{8, 0.9f}}, state);
+  // 9 and 10 cover one together: either may go, but not both.
+  probes.points[60].target = colored;
+  act(probes, 60, {{9, 0.6f}, {10, 0.6f}}, state);
+  // 11 covers with many others.
+  probes.points[80].target = colored;
+  act(probes, 80, {{11, 0.5f}, {12, 0.5f}, {13, 0.5f}}, state);
+  rebalance(state, budgetOf(50), Walker(grid()), probes);
+  EXPECT_TRUE(present(state, 7));
+  EXPECT_FALSE(present(state, 8));
+  EXPECT_NE(present(state, 9), present(state, 10));
+  EXPECT_FALSE(present(state, 11));
+}
+
+TEST(Density, WhatIsUncoveredComesBeforeDetailEvenWhenTheBudgetIsFull) {
+  TrainerState state = stateOf(grid(), 50);
+  for (std::size_t i = 0; i < 50; ++i)
+    state.costs[i] = 100 + static_cast<double>(i);  // everything is of use
+  state.errors.assign(50, 1000.0);                  // and has errors
+  auto probes = probesOn(grid(), 300);
+  // One probe in three is bare, and kernels are as wide as a probe: a hundred places want one.
+  for (std::size_t i = 0; i < 300; i += 3) {
+    probes.points[i].target = Vec3f(0.9f, 0.2f, 0.4f);
+    act(probes, i, {}, state);
+  }
+  // The cheapest kernel alone covers something.
+  probes.points[100].target = state.kernels.mean_color + state.kernels.colors[0];
+  act(probes, 100, {{0, 1.0f}}, state);
+  TrainOptions options = budgetOf(50);
+  options.density.cover_share = 0.2;
+  options.density.growth = 1;
+  for (const Rebalance what : {Rebalance::kAll, Rebalance::kCoverage}) {
+    TrainerState now = state;
+    rebalance(now, options, Walker(grid()), probes, what);
+    EXPECT_EQ(now.kernels.size(), 50u);
+    EXPECT_TRUE(present(now, 0));
+    std::size_t at_probes = 0;
+    for (const SurfacePoint& p : now.kernels.positions) {
+      at_probes += std::any_of(probes.points.begin(), probes.points.end(), [&](const Probe& probe) {
+        return probe.point.face == p.face && probe.point.barycentric == p.barycentric;
+      });
+    }
+    const std::size_t taken = what == Rebalance::kAll ? 15 : 10;  // a tenth and a fifth, or a fifth
+    EXPECT_EQ(at_probes, taken);
+    for (std::size_t k = 1; k <= taken; ++k)
+      EXPECT_FALSE(present(now, k)) << "the cheapest go: " << k;
+    EXPECT_TRUE(present(now, taken + 1));
+  }
+}
+
+TEST(Density, TheLastPassesOnlyCover) {
+  TrainerState state = stateOf(grid(), 40);
+  state.costs[5] = 0;
+  rebalance(state, budgetOf(60), Walker(grid()), probesOn(grid(), 300), Rebalance::kCoverage);
+  EXPECT_EQ(state.kernels.size(), 40u) << "nothing is uncovered";
+  EXPECT_TRUE(present(state, 5));
 }
 
 TEST(Density, TheBudgetRuleFillsTheBudgetAndRemovesNothingOfUse) {
   TrainerState state = stateOf(grid(), 40);
-  TrainOptions options;
-  options.density.rule = Density::kBudget;
-  options.density.max_kernels = 60;
+  TrainOptions options = budgetOf(60);
   options.density.growth = 1;
-  options.density.min_kernels = 10;
   auto probes = probesOn(grid(), 300);
-  for (Probe& probe : probes)
+  for (Probe& probe : probes.points)
     probe.error = Vec3f(0.1f, 0.1f, 0.1f);
   rebalance(state, options, Walker(grid()), probes);
   EXPECT_EQ(state.kernels.size(), 60u);

@@ -55,7 +55,7 @@ TEST(Fit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
       config.train.rates.decay = Decay::kCosine;
     }
     const auto evaluator = std::move(*makeEvaluator(ring.surface, config.evaluator));
-    Trainer whole(ring.surface, ring.appearance, *evaluator, config.train);
+    Trainer whole(ring.surface, ring.appearance, *evaluator, trainOptions(config));
     std::vector<TrainerState> states;
     std::size_t saved = 0;
     while (!whole.finished()) {
@@ -75,7 +75,7 @@ TEST(Fit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
     for (const TrainerState& state : states) {
       setThreadCount(++threads % 3 + 1);
       const auto another = std::move(*makeEvaluator(ring.surface, config.evaluator));
-      Trainer rest(ring.surface, ring.appearance, *another, config.train);
+      Trainer rest(ring.surface, ring.appearance, *another, trainOptions(config));
       const int step = state.step;
       ASSERT_TRUE(rest.restore(state));
       EXPECT_EQ(rest.stepsDone(), step);

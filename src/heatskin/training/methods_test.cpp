@@ -61,10 +61,12 @@ TEST_P(MethodFit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
   FitConfig config = methodConfig(GetParam(), kSteps);
   // Long strides, so that kernels leave the margins of the lists they are in.
   config.train.rates.position *= 20;
+  // As fit() does it: angles of these methods are neither carried nor wrapped.
+  const TrainOptions options = trainOptions(config);
   const auto evaluator = makeEvaluator(ring.surface, config.evaluator);
   ASSERT_TRUE(evaluator) << evaluator.error().message;
   ASSERT_GT((*evaluator)->rebuildInterval(1), 0);
-  Trainer whole(ring.surface, ring.appearance, **evaluator, config.train);
+  Trainer whole(ring.surface, ring.appearance, **evaluator, options);
   std::vector<TrainerState> states;
   while (!whole.finished()) {
     // Early, while density control is at work, and late.
@@ -79,7 +81,7 @@ TEST_P(MethodFit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
     setThreadCount(++threads % 3 + 1);
     const auto another = makeEvaluator(ring.surface, config.evaluator);
     ASSERT_TRUE(another) << another.error().message;
-    Trainer rest(ring.surface, ring.appearance, **another, config.train);
+    Trainer rest(ring.surface, ring.appearance, **another, options);
     const int step = state.step;
     ASSERT_TRUE(rest.restore(state));
     while (!rest.finished())

@@ -55,11 +55,18 @@ struct SamplingOptions {
   double correction = 0.0;        ///< kStratified: losses are weighted by (mean weight / weight)^correction
 };
 
+/// What the mean colour is at the start. Where no kernel reaches, it is the colour of the texture.
+enum class StartMean {
+  kKernels,  ///< mean of the colours the kernels start with (METHOD section 2)
+  kSurface,  ///< mean over the surface: of all constant colours the one with the least squared error
+};
+
 /// How kernels begin.
 struct StartOptions {
   std::size_t kernels = 1000;
   bool texture_aware = false;  ///< colours from the surface instead of random ones (trap 11.1)
   double detail_share = 0;     ///< of the kernels: placed where colours change, the rest evenly
+  StartMean mean = StartMean::kKernels;
 };
 
 /// Who decides which kernels come and go.
@@ -85,10 +92,14 @@ struct DensityOptions {
   double split_shrink = 1.6;
   double relocate_share = 0.02;        ///< kBudget: of the kernels, removed at once at most
   double relocate_below = 0.1;         ///< kBudget: of the median cost of removal; only kernels below it go
-  double insert_share = 0.5;           ///< kBudget: of the new kernels, placed at errors; the rest splits
-  double insert_below = 0.5;           ///< kBudget: weight sum at which a place counts as reached
+  double insert_share = 0.5;           ///< kBudget: of the new kernels, for uncovered places; the rest splits
+  double insert_below = 0.5;           ///< kBudget: weight sum from which a place counts as covered
   std::size_t insert_samples = 32768;  ///< kBudget: points at which errors are looked up
-  bool split_long_axis = true;         ///< false: the short axis, as HKTex's formula read literally
+  double cover_share = 0.05;           ///< kBudget: of the kernels, taken from detail for uncovered places
+  double cover_until = 0.95;           ///< kBudget: uncovered places get kernels until here
+  double cover_spare = 0;       ///< local: lengths grow until the budget is this many times what covers the
+                                ///< surface (fitLengthsToBudget()); 0: they stay
+  bool split_long_axis = true;  ///< false: the short axis, as HKTex's formula read literally
 };
 
 struct TrainOptions {

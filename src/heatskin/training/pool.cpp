@@ -129,6 +129,13 @@ void SamplePool::renewSum(std::size_t block) {
       Eigen::Map<const Eigen::ArrayXf>(errors_.data() + begin, static_cast<Eigen::Index>(end - begin)).sum();
 }
 
+Vec3f SamplePool::meanColor() const {
+  Vec3 sum = Vec3::Zero();
+  for (const Vec3f& color : colors_)
+    sum += color.cast<double>();
+  return (sum / static_cast<double>(std::max<std::size_t>(colors_.size(), 1))).cast<float>();
+}
+
 void SamplePool::prepareDraw(int step, bool uniform, std::size_t count) {
   const RandomStream random(seed_, streams::kBatch + (static_cast<std::uint64_t>(step) << 8));
   const bool stratified = options_.rule == Sampling::kStratified;

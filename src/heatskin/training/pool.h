@@ -26,6 +26,9 @@ class SamplePool {
   std::span<const Vec3f> colors() const { return colors_; }
   std::span<const float> errors() const { return errors_; }
 
+  /// Of all constant colours the one with the least squared error on the pool.
+  Vec3f meanColor() const;
+
   /// Prepares batch `step` of `count` samples: increasing pool indices (the same sample may come twice).
   void prepareDraw(int step, bool uniform, std::size_t count);
 

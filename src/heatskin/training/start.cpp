@@ -75,7 +75,7 @@ std::vector<SurfacePoint> detailPoints(const Surface& surface, const Appearance&
 }  // namespace
 
 KernelSet startKernels(const Surface& surface, const Appearance& appearance, const StartOptions& options,
-                       std::uint64_t seed, Filter filter) {
+                       const Vec3f& surface_mean, std::uint64_t seed, Filter filter) {
   KernelSet kernels;
   const auto detailed = static_cast<std::size_t>(options.detail_share * static_cast<double>(options.kernels));
   std::vector<SurfacePoint> positions =
@@ -101,10 +101,13 @@ KernelSet startKernels(const Surface& surface, const Appearance& appearance, con
                             : Vec3f((2 * Vec3(c[0], c[1], e[0]) - Vec3::Ones()).cast<float>());
     sum += kernels.colors[i].cast<double>();
   }
-  const Vec3 mean = sum / static_cast<double>(std::max<std::size_t>(kernels.size(), 1));
-  kernels.mean_color = mean.cast<float>().cwiseMax(0.0f).cwiseMin(1.0f);
+  const Vec3f mean =
+      options.mean == StartMean::kSurface
+          ? surface_mean
+          : Vec3f((sum / static_cast<double>(std::max<std::size_t>(kernels.size(), 1))).cast<float>());
+  kernels.mean_color = mean.cwiseMax(0.0f).cwiseMin(1.0f);
   for (Vec3f& c : kernels.colors)
-    c = (c - mean.cast<float>()).cwiseMax(-1.0f).cwiseMin(1.0f);
+    c = (c - mean).cwiseMax(-1.0f).cwiseMin(1.0f);
   return kernels;
 }
 

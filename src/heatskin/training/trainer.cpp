@@ -45,7 +45,8 @@ Trainer::Trainer(const Surface& surface, const Appearance& appearance, Evaluator
       walker_(surface),
       indices_(options.batch),
       losses_(options.batch) {
-  state_.kernels = startKernels(surface, appearance, options.start, options.seed, options.filter);
+  state_.kernels =
+      startKernels(surface, appearance, options.start, pool_.meanColor(), options.seed, options.filter);
   const std::size_t count = state_.kernels.size();
   state_.adam_m.assign(count, {});
   state_.adam_v.assign(count, {});
@@ -81,7 +82,7 @@ bool Trainer::rebuildDue() const {
 
 bool Trainer::canSave() const {
   // An evaluator without an interval keeps nothing but what follows from the kernels.
-  return rebuildDue() || pruneDue() || densifyDue() || evaluator_->rebuildInterval(pace()) == 0;
+  return rebuildDue() || pruneDue() || densifyDue() || coverDue() || evaluator_->rebuildInterval(pace()) == 0;
 }
 
 TrainerState Trainer::state() const {
@@ -336,15 +337,22 @@ void Trainer::updateKernels(double rate) {
   }
 }
 
-std::vector<Probe> Trainer::probe() {
+Probes Trainer::probe() {
   // Fresh samples and a fresh rebuild: what is found depends on the state alone, also after a resume.
   evaluator_->expectBatches(false);
   evaluator_->rebuild(state_.kernels);
   evaluator_->expectBatches(true);
   filter_.build(state_.kernels);
   const RandomStream random(options_.seed, streams::kProbes + (static_cast<std::uint64_t>(state_.step) << 8));
-  const std::size_t count = std::min(options_.density.insert_samples, pool_.size());
-  std::vector<Probe> probes(count);
+  // A kernel that no probe meets could go unseen.
+  constexpr std::size_t kProbesPerKernel = 4;
+  const std::size_t count =
+      std::min(std::max(options_.density.insert_samples, kProbesPerKernel * options_.density.max_kernels),
+               pool_.size());
+  Probes probes;
+  probes.points.resize(count);
+  probes.begin.assign(count + 1, 0);
+  std::vector<Influence> influences(count * kKeptKernels);
   parallelFor(count, 1024, [&](std::size_t begin, std::size_t end) {
     thread_local ResponseBlock responses;
     thread_local CompositeBlock block;
@@ -364,22 +372,25 @@ std::vector<Probe> Trainer::probe() {
       evaluator_->respond(queries, responses);
       composite(responses, filter_, block);
       for (std::size_t i = 0; i < size; ++i) {
-        Probe& probe = probes[first + i];
+        Probe& probe = probes.points[first + i];
         probe.point = queries[i];
         probe.target = pool_.colors()[indices[i]];
         probe.error = block.colors[i] - probe.target;
         probe.sum = block.sums[i];
         probe.weight = block.weights[i];
-        float strongest = 0;
-        for (std::size_t n = i * responses.stride; n < i * responses.stride + responses.counts[i]; ++n) {
-          if (block.f[n] > strongest) {
-            strongest = block.f[n];
-            probe.strongest = responses.kernels[n];
-          }
+        probes.begin[first + i + 1] = responses.counts[i];
+        for (std::size_t n = 0; n < responses.counts[i]; ++n) {
+          const std::size_t at = i * responses.stride + n;
+          influences[(first + i) * kKeptKernels + n] = {responses.kernels[at], block.f[at]};
         }
       }
     }
   });
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto own = influences.begin() + static_cast<std::ptrdiff_t>(i * kKeptKernels);
+    probes.influences.insert(probes.influences.end(), own, own + probes.begin[i + 1]);
+    probes.begin[i + 1] += probes.begin[i];
+  }
   return probes;
 }
 
@@ -398,16 +409,23 @@ bool Trainer::densifyDue() const {
   return due(d.densify_from, d.densify_until, d.densify_every);
 }
 
+bool Trainer::coverDue() const {
+  const DensityOptions& d = options_.density;
+  return d.rule == Density::kBudget && !densifyDue() && due(d.densify_from, d.cover_until, d.densify_every);
+}
+
 void Trainer::densityControl() {
   const DensityOptions& d = options_.density;
-  const bool pruned = pruneDue(), densified = densifyDue();
+  const bool pruned = pruneDue(), densified = densifyDue(), covered = coverDue();
   if (d.rule == Density::kBudget) {
-    if (densified) rebalance(state_, options_, walker_, probe());
+    if (densified || covered) {
+      rebalance(state_, options_, walker_, probe(), densified ? Rebalance::kAll : Rebalance::kCoverage);
+    }
   } else {
     if (pruned) prune(state_, d, std::max(1, at(d.prune_count_from)));
     if (densified) densify(state_, options_, walker_, std::max(1, at(d.error_steps)));
   }
-  if (pruned || densified) rebuilt_at_ = -1;
+  if (pruned || densified || covered) rebuilt_at_ = -1;
 }
 
 }  // namespace heatskin

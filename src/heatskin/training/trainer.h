@@ -75,10 +75,11 @@ class Trainer {
   bool due(double from, double until, double every) const;
   bool pruneDue() const;
   bool densifyDue() const;
+  bool coverDue() const;
   void evaluateParts();
   void updateKernels(double rate);
   void densityControl();
-  std::vector<Probe> probe();
+  Probes probe();
   int at(double fraction) const;
 
   const Surface* surface_;

@@ -64,36 +64,62 @@ float squaredToSegment(float px, float py, float ax, float ay, float bx, float b
   return dx * dx + dy * dy;
 }
 
-/// What a path through a closed window is taken to be longer, in lengths of the edge.
-constexpr float kClosedDetour = 1;
+/// What a path through a closed window is taken to be longer: so many times what the window misses the edge
+/// by, but no more than so many lengths of the edge. A window that has shrunk to a corner passes the next
+/// edge at that corner, and whether it meets or misses it is rounding: the detour must grow from nothing. It
+/// is steep, because all that matters of the rest is that open windows come first.
+constexpr float kDetourSlope = 20, kMostDetour = 1;
+
+/// What a path that bends is taken to be longer, of what it is longer than the straight line. Paths around
+/// the two sides of a vertex that hides a face both pass the vertex and are equally long but for rounding:
+/// the one that bends less shall be first.
+constexpr float kBendCost = 0.1f;
 
 /// A part of an edge, by the places of its ends along the edge; 0 and 1 are the corners.
 struct Window {
   float low, high;
-  bool closed;
+  float missed;  ///< distance between the edge and what is visible, surface units; 0: the window is open
 };
 
 /// A point this close to the developed centre (squared, surface units) says nothing about directions: float
 /// developments are off by 1e-8, so angles would be by more than 1e-4.
 constexpr float kBlind = 1e-8f;
 
-/// The part of the edge a + w (ex, ey) that is seen from (sx, sy) between the points (lx, ly) and (hx, hy),
-/// which lie on an edge passed before. Where nothing is seen, the end nearest to it.
+/// The part of the edge a + w (ex, ey) that is seen from (sx, sy) between the points (lx, ly), to the left,
+/// and (hx, hy), to the right, which lie on an edge passed before. Seen from there, a is to the left of b.
+/// Where nothing is seen, the end nearest to it.
 Window windowOnEdge(float ax, float ay, float ex, float ey, float sx, float sy, float lx, float ly, float hx,
                     float hy) {
-  // The ray through (px, py) meets the edge's line at w, in front of the centre or behind it.
-  const auto cut = [&](float px, float py, float& w) {
-    const float rx = px - sx, ry = py - sy, across = ex * ry - ey * rx;
-    if (across == 0 || rx * rx + ry * ry < kBlind) return false;
-    w = ((sx - ax) * ry - (sy - ay) * rx) / across;
-    return (ax + w * ex - sx) * rx + (ay + w * ey - sy) * ry > 0;
-  };
-  float low = 0, high = 1;
-  const bool low_meets = cut(lx, ly, low), high_meets = cut(hx, hy, high);
-  const float from = low_meets ? std::max(0.0f, low) : 0.0f, to = high_meets ? std::min(1.0f, high) : 1.0f;
-  if (from <= to) return {from, to, false};
-  const float end = from >= 1 ? 1.0f : (to <= 0 ? 0.0f : std::clamp(0.5f * (from + to), 0.0f, 1.0f));
-  return {end, end, true};
+  const float px = ax - sx, py = ay - sy, qx = px + ex, qy = py + ey;
+  Window window{0, 1, 0};
+  // On which side of a ray the ends of the edge lie decides; where the ray meets the edge's line does not,
+  // for that jumps from one end of the world to the other when they are parallel.
+  const float rx = lx - sx, ry = ly - sy, left = rx * rx + ry * ry;
+  if (left >= kBlind) {
+    const float a = rx * py - ry * px, b = rx * qy - ry * qx;  // positive: left of the ray, hidden
+    if (b >= 0) {
+      window.low = 1;
+      window.missed = b / std::sqrt(left);
+    } else if (a > 0) {
+      window.low = a / (a - b);
+    }
+  }
+  const float tx = hx - sx, ty = hy - sy, right = tx * tx + ty * ty;
+  if (right >= kBlind) {
+    const float a = tx * py - ty * px, b = tx * qy - ty * qx;  // negative: right of the ray, hidden
+    if (a <= 0) {
+      window.high = 0;
+      window.missed = std::max(window.missed, -a / std::sqrt(right));
+    } else if (b < 0) {
+      window.high = a / (a - b);
+    }
+  }
+  if (window.low > window.high) {
+    // Hidden to one side, or a window without width whose two ends differ by rounding.
+    const float end = window.low >= 1 ? 1.0f : window.high <= 0 ? 0.0f : 0.5f * (window.low + window.high);
+    window.low = window.high = end;
+  }
+  return window;
 }
 
 }  // namespace
@@ -278,7 +304,7 @@ void SupportBuilder::propagateSeeing(const SupportSource& source, Scratch& scrat
       float length = squared[e];
       if constexpr (kCarried) {
         const float ax = hinges.ax[e], ay = hinges.ay[e], ex = hinges.ex[e], ey = hinges.ey[e];
-        Window window{0, 1, false};
+        Window window{0, 1, 0};
         if (index != 0) {  // inside its own face a source sees everything
           window = windowOnEdge(ax, ay, ex, ey, sx[e], sy[e], c * entry.low_x - n * entry.low_y + hinges.x[e],
                                 n * entry.low_x + c * entry.low_y + hinges.y[e],
@@ -294,7 +320,8 @@ void SupportBuilder::propagateSeeing(const SupportSource& source, Scratch& scrat
         const float place = std::clamp(straight, window.low, window.high);
         const float px = ax + place * ex, py = ay + place * ey;
         length = std::hypot(px - sx[e], py - sy[e]) + std::hypot(px, py);
-        if (window.closed) length += kClosedDetour * std::hypot(ex, ey);
+        length += kBendCost * (length - std::sqrt(squared[e]));
+        length += std::min(kDetourSlope * window.missed, kMostDetour * std::hypot(ex, ey));
       }
       heap.push_back(std::uint64_t{std::bit_cast<std::uint32_t>(length)} << 32 | arrival);
       std::push_heap(heap.begin(), heap.end(), std::greater<>());

@@ -1,0 +1,73 @@
+#include "heatskin/training/coverage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+#include "heatskin/kernels/compositor.h"
+#include "heatskin/kernels/kernel_set.h"
+
+namespace heatskin {
+namespace {
+
+/// Area of the discs in the thinnest covering of the plane (hexagonal), relative to what they cover.
+const double kCoveringDensity = 2 * std::numbers::pi / std::sqrt(27.0);
+
+/// In the middle of where sharpnesses start; the reach hardly depends on it.
+constexpr double kUsualSharpness = 30;
+
+/// Length of one unit of embedding distance near a kernel (METHOD section 7: 0.05 is about 0.13).
+constexpr double kLengthOfEmbedding = 2.6;
+
+/// Lengths grow no further: a kernel ten times as wide reaches everything already.
+constexpr double kMostGrowth = 10;
+
+double discArea(const EvaluatorOptions& options) {
+  const double reach = widestReach(options);
+  return std::numbers::pi * reach * reach / kCoveringDensity;
+}
+
+}  // namespace
+
+double widestReach(const EvaluatorOptions& options) {
+  const double x = SoftThreshold<double>(kUsualSharpness, KernelRanges::kMinThreshold).invert(0.5);
+  // x = exp(-rate d^2) on a plane.
+  const auto windowRate = [](double sigma) { return sigma > 0 ? 1 / (2 * sigma * sigma) : 0.0; };
+  if (options.method == "local") {
+    const double rate = 1 / (4 * options.local.diffusion_time) + windowRate(options.local.window_sigma);
+    return std::min(std::sqrt(-std::log(x) / rate), options.local.max_radius);
+  }
+  const bool thermal = options.method == "thermal";
+  const double sigma = thermal ? options.thermal.window_sigma : options.spectral.window_sigma;
+  const double time = thermal ? options.thermal.diffusion_time : options.spectral.diffusion_time;
+  return std::sqrt(-std::log(x) / (1 / (4 * time) + windowRate(kLengthOfEmbedding * sigma)));
+}
+
+std::size_t kernelsToCover(const Surface& surface, const EvaluatorOptions& options) {
+  std::vector<double> areas(surface.componentCount(), 0.0);
+  for (std::size_t f = 0; f < surface.faceCount(); ++f)
+    areas[surface.components()[f]] += surface.areas()[f];
+  const double disc = discArea(options);
+  double count = 0;
+  for (const double area : areas)
+    count += std::max(1.0, area / disc);
+  return static_cast<std::size_t>(std::ceil(count));
+}
+
+double fitLengthsToBudget(FitConfig& config, const Surface& surface) {
+  local::LocalOptions& lengths = config.evaluator.local;
+  const double spare = config.train.density.cover_spare;
+  if (config.evaluator.method != "local" || !(spare > 0)) return 1;
+  const double discs = surface.totalArea() / discArea(config.evaluator);
+  const double growth =
+      std::min(kMostGrowth, std::sqrt(spare * discs / static_cast<double>(config.train.density.max_kernels)));
+  constexpr double kRounding = 1e-9;  // what is left of a growth of 1 the second time
+  if (!(growth > 1 + kRounding)) return 1;
+  lengths.window_sigma *= growth;
+  lengths.max_radius *= growth;
+  lengths.diffusion_time *= growth * growth;
+  return growth;
+}
+
+}  // namespace heatskin
