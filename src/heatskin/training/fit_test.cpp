@@ -304,7 +304,7 @@ TEST(Fit, KernelsStartWhereThereIsSomethingToFit) {
     options.kernels = 200;
     options.texture_aware = aware;
     options.detail_share = aware ? 0.5 : 0;
-    const KernelSet kernels = startKernels(surface, appearance, options, 1, Filter::kAuto);
+    const KernelSet kernels = startKernels(surface, appearance, options, Vec3f::Zero(), 1, Filter::kAuto);
     EXPECT_EQ(kernels.size(), 200u);
     for (const SurfacePoint& p : kernels.positions)
       EXPECT_FALSE(appearance.faceConstant(p.face));
