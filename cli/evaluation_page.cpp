@@ -84,7 +84,7 @@ void addEvaluation(Json& document, const Evaluation& evaluation) {
   if (atlas && atlas->lpips) document["atlas_lpips"] = jsonNumber(*atlas->lpips);
   if (!evaluation.atlas_missing.empty()) document["atlas_missing"] = evaluation.atlas_missing;
   document["coverage_below_half"] = jsonNumber(evaluation.coverage_below_half);
-  document["uncovered_and_wrong"] = jsonNumber(evaluation.uncovered_and_wrong);
+  document["coverage_defect"] = jsonNumber(evaluation.coverage_defect);
   document["coverage_below_one"] = jsonNumber(evaluation.coverage_below_one);
   document["coverage_mean"] = jsonNumber(evaluation.coverage_mean);
   const auto addSeam = [&](const std::string& key, const std::optional<SeamJump>& seam) {
@@ -123,7 +123,7 @@ ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
                                              percent(evaluation.coverage_below_half),
                                              percent(evaluation.coverage_below_one)));
   rows.emplace_back("uncovered and wrong", fmt::format("{} of the surface (by more than 2/255)",
-                                                       percent(evaluation.uncovered_and_wrong)));
+                                                       percent(evaluation.coverage_defect)));
   const auto addSeam = [&](const char* name, const std::optional<SeamJump>& seam) {
     if (!seam) return;
     rows.emplace_back(name, fmt::format("colour jump across edges {:.2g} median, {:.3g} p99, {:.3g} max "
@@ -148,7 +148,7 @@ ReportPage::Rows evaluationTiles(const Evaluation& evaluation) {
     rows.emplace_back("view SSIM", fmt::format("{:.4f}", evaluation.view_mean.ssim));
   }
   rows.emplace_back("uncovered", percent(evaluation.coverage_below_half));
-  rows.emplace_back("uncovered and wrong", percent(evaluation.uncovered_and_wrong));
+  rows.emplace_back("uncovered and wrong", percent(evaluation.coverage_defect));
   if (evaluation.seam) rows.emplace_back("seam jump, p99", fmt::format("{:.2f} / 255", evaluation.seam->p99));
   return rows;
 }

@@ -177,8 +177,8 @@ Json fitJson(const Subject& subject, const FitJob& job, const FitOutcome& outcom
     json["quantisation_loss_db"] = jsonNumber(outcome.quantisation_loss_db);
   } else {
     for (const char* key :
-         {"surface_psnr", "view_psnr", "view_ssim", "atlas_psnr", "coverage_below_half",
-          "uncovered_and_wrong", "seam_jump_p99", "seam_jump_max", "query_mpoints_s", "quantisation_loss_db"})
+         {"surface_psnr", "view_psnr", "view_ssim", "atlas_psnr", "coverage_below_half", "coverage_defect",
+          "seam_jump_p99", "seam_jump_max", "query_mpoints_s", "quantisation_loss_db"})
       json[key] = nullptr;
   }
   json["fit_filter"] = subject.appearance.filterUsed(job.config.train.filter);

@@ -55,7 +55,7 @@ TEST_F(EvalTest, WritesTheKeysOfTheDesignAndAReport) {
   EXPECT_EQ(run.err.find("warning"), std::string::npos) << run.err;
   const auto json = nlohmann::json::parse(folder_.read("out.json"));
   for (const char* key :
-       {"surface_psnr", "view_psnr", "view_ssim", "atlas_psnr", "coverage_below_half", "uncovered_and_wrong",
+       {"surface_psnr", "view_psnr", "view_ssim", "atlas_psnr", "coverage_below_half", "coverage_defect",
         "seam_jump_p99", "seam_jump_max", "reference_seam_jump_p99", "kernels", "peak_rss_mb",
         "query_mpoints_s", "model_bytes", "seed", "threads", "vertices", "faces"}) {
     ASSERT_TRUE(json.contains(key)) << key;

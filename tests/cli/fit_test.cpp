@@ -157,7 +157,7 @@ TEST_F(FitCli, WritesProductConfigurationAndAllFigures) {
                           "view_ssim",
                           "atlas_psnr",
                           "coverage_below_half",
-                          "uncovered_and_wrong",
+                          "coverage_defect",
                           "seam_jump_p99",
                           "seam_jump_max",
                           "kernels",

@@ -69,7 +69,7 @@ Result<void> measureSurface(const KernelTexture& texture, const Reference& refer
   // Without alpha the same number as ever, to the bit.
   result.surface_psnr = reference.appearance().hasAlpha() ? all.psnr() : *decibels;
   result.coverage_below_half = all.below_half / all.seen;
-  result.uncovered_and_wrong = all.wrong / all.seen;
+  result.coverage_defect = all.wrong / all.seen;
   result.coverage_below_one = all.below_one / all.seen;
   result.coverage_mean = all.coverage / all.seen;
   result.surface_max_error = static_cast<double>(all.largest);

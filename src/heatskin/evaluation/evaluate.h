@@ -51,10 +51,10 @@ struct Evaluation {
   double surface_psnr = 0;         ///< dB over all samples and channels; infinite if identical
   double surface_max_error = 0;    ///< largest channel difference, 0..1
   double coverage_below_half = 0;  ///< share of samples with a weight sum below 0.5
-  double uncovered_and_wrong = 0;  ///< share of samples with a weight sum below 0.5 that are also wrong by
+  double coverage_defect = 0;      ///< share of samples with a weight sum below 0.5 that are also wrong by
                                    ///< more than 2/255 in some channel; elsewhere the mean colour is right
-  double coverage_below_one = 0;  ///< share with a weight sum below 1: these lean towards the mean colour
-  double coverage_mean = 0;       ///< mean weight sum
+  double coverage_below_one = 0;   ///< share with a weight sum below 1: these lean towards the mean colour
+  double coverage_mean = 0;        ///< mean weight sum
   std::size_t surface_samples = 0;
   double visible_share = 1;                ///< of the area: mean visibility of the samples
   std::vector<MaterialQuality> materials;  ///< those with visible samples, by number

@@ -49,7 +49,7 @@ TEST(Evaluate, AnIdenticalTextureIsInfinitelyGood) {
   EXPECT_EQ(result->reference_seam->maximum, 0);
   // No kernel reaches any point.
   EXPECT_EQ(result->coverage_below_half, 1);
-  EXPECT_EQ(result->uncovered_and_wrong, 0) << "the mean colour is right everywhere";
+  EXPECT_EQ(result->coverage_defect, 0) << "the mean colour is right everywhere";
   EXPECT_EQ(result->coverage_mean, 0);
 }
 
@@ -83,7 +83,7 @@ TEST(Evaluate, AConstantErrorHasItsKnownDecibels) {
   EXPECT_NEAR(result->view_mean.psnr, expected, 1e-5);
   EXPECT_NEAR(result->view_psnr_pooled, expected, 1e-5);
   EXPECT_NEAR(result->surface_max_error, 0.1, 1e-6);
-  EXPECT_EQ(result->uncovered_and_wrong, 1);
+  EXPECT_EQ(result->coverage_defect, 1);
 }
 
 TEST(Evaluate, WhatNobodySeesDoesNotCount) {
@@ -177,7 +177,7 @@ TEST(Evaluate, AgreesWithASlowTwin) {
   const auto count = static_cast<double>(points.size());
   EXPECT_NEAR(result->surface_psnr, 10 * std::log10(count / squares), 0.2);
   EXPECT_NEAR(result->coverage_below_half, below / count, 0.02);
-  EXPECT_NEAR(result->uncovered_and_wrong, wrong / count, 0.02);
+  EXPECT_NEAR(result->coverage_defect, wrong / count, 0.02);
   EXPECT_GT(result->coverage_below_half, 0.02);
   EXPECT_LT(result->coverage_below_half, 0.98);
   EXPECT_GT(result->query_mpoints_s, 0);

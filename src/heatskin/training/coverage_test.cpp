@@ -99,7 +99,7 @@ const Vec3f kCalm(0.45f, 0.25f, 0.15f);
 /// Surface PSNR of kernels and of the mean colour alone, and which share is uncovered and wrong: of the
 /// surface and of what has the calm colour.
 struct Quality {
-  double psnr = 0, constant = 0, uncovered_and_wrong = 0, calm_uncovered = 0;
+  double psnr = 0, constant = 0, coverage_defect = 0, calm_uncovered = 0;
 };
 
 Quality fitted(const Asset& asset, std::size_t kernels, int steps) {
@@ -177,7 +177,7 @@ TEST(Coverage, ACalmRegionIsNotGivenUpForDetailThatCannotBeResolved) {
     const Quality quality = fitted(asset, kernels, 400);
     EXPECT_LT(quality.calm_uncovered, 0.01) << kernels << " kernels";
     // Noise that no kernel resolves is worth little cover, and its error is the same with it and without.
-    EXPECT_LT(quality.uncovered_and_wrong, 0.06) << kernels << " kernels";
+    EXPECT_LT(quality.coverage_defect, 0.06) << kernels << " kernels";
     EXPECT_GT(quality.psnr, quality.constant) << kernels << " kernels";
   }
 }
