@@ -16,6 +16,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "heatskin/base/memory_budget.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/kernels/simd_level.h"
 #include "heatskin/version.h"
@@ -95,7 +96,7 @@ std::string overview() {
   for (const VerbEntry& entry : kVerbs)
     text += fmt::format("  {:<11} {}\n", entry.name, entry.description);
   text +=
-      "\nEvery verb has --help with an example, --json FILE, --seed, --threads and --quiet.\n"
+      "\nEvery verb has --help with an example, --json FILE, --seed, --threads, --max-memory and --quiet.\n"
       "Exit codes: 0 done, 1 failed while working, 2 wrong usage, 3 input cannot be used.\n\n"
       "Example:\n  heatskin demo-asset -o pumpkin.glb && heatskin render pumpkin.glb -o pumpkin.png\n";
   return text;
@@ -135,7 +136,7 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-void addCommonOptions(CLI::App& app, CommonOptions& common) {
+void addCommonOptions(CLI::App& app, CommonOptions& common, std::string& max_memory) {
   const std::string title = "Options of every verb";
   app.get_help_ptr()->description("This text");
   app.add_option("--json", common.json, "Write results as JSON to FILE; - is stdout")
@@ -150,6 +151,11 @@ void addCommonOptions(CLI::App& app, CommonOptions& common) {
       ->type_name("N")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str()
+      ->group(title);
+  app.add_option(
+         "--max-memory", max_memory,
+         "Refuse what would need more memory, such as 4G or 500M (default: four fifths of what there is)")
+      ->type_name("SIZE")
       ->group(title);
   app.add_flag("--quiet,-q", common.quiet, "Only errors: no progress, warnings or results on the terminal")
       ->group(title);
@@ -175,7 +181,8 @@ Result<void> runVerb(const VerbEntry& entry, std::vector<std::string> arguments,
   const auto verb = entry.make();
   common.seed = verb->defaultSeed();
   verb->describe(app);
-  addCommonOptions(app, common);
+  std::string max_memory;
+  addCommonOptions(app, common, max_memory);
   std::string command = fmt::format("heatskin {}", entry.name);
   for (const std::string& argument : arguments)
     command += " " + shellWord(argument);
@@ -194,6 +201,15 @@ Result<void> runVerb(const VerbEntry& entry, std::vector<std::string> arguments,
   if (common.json == "-") console.reserveStdout();
   if (app.count("--json") > 0) {
     if (auto writable = checkOutputFile(common.json); !writable) return writable.error();
+  }
+  if (app.count("--max-memory") > 0) {
+    const auto bytes = parseBytes(max_memory);
+    if (!bytes) {
+      return usageError(
+          fmt::format("--max-memory {}: give a size such as 4G or 500M; 'heatskin {} --help' explains",
+                      oneLine(max_memory), entry.name));
+    }
+    setMemoryBudget(*bytes);
   }
   setThreadCount(common.threads);
   // For comparisons and for reproducing another machine's roundings.

@@ -60,7 +60,10 @@ class RingCollector {
  private:
   void addNeighbours(std::uint32_t v, std::uint32_t center) {
     const std::uint32_t first = surface_.vertex_half_edge[v];
-    for (std::uint32_t h = first; found_.size() < kMaxNeighbours;) {
+    // Looked at, not only found: where normals disagree the fan of a hub would be gone through in vain for
+    // every vertex around it.
+    std::size_t looked = 0;
+    for (std::uint32_t h = first; found_.size() < kMaxNeighbours && looked < kMaxNeighbours; ++looked) {
       const std::uint32_t face = h / 3, corner = h % 3;
       add(surface_.faces[face][(corner + 1) % 3], center);
       const std::uint32_t before = (corner + 2) % 3;

@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "heatskin/base/memory_budget.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/surface/manifold.h"
 #include "heatskin/surface/principal_directions.h"
+#include "heatskin/surface/surface_memory.h"
 #include "heatskin/surface/weld.h"
 
 namespace heatskin {
@@ -306,7 +308,27 @@ class SurfaceBuilder {
   double moderate_scale_ = 1;
 };
 
+double surfaceBytes(double triangles, double vertices) {
+  // Measured (surface_test.cpp): the arrays of the finished surface, and those of welding and edges beside
+  // them.
+  return 420 * triangles + 160 * vertices;
+}
+
 Result<Surface> Surface::build(const Asset& asset, const SurfaceOptions& options) {
+  double triangles = 0, vertices = 0;
+  for (const Instance& instance : asset.instances) {
+    if (instance.mesh < 0) continue;
+    for (const Primitive& primitive : asset.meshes[static_cast<std::size_t>(instance.mesh)].primitives) {
+      triangles += static_cast<double>(primitive.triangleCount());
+      vertices += static_cast<double>(primitive.positions.size());
+    }
+  }
+  const std::string name = asset.path.empty() ? std::string() : asset.path.string() + ": ";
+  if (auto fits = askMemory(fmt::format("{}the surface of {:.0f} triangles", name, triangles),
+                            surfaceBytes(triangles, vertices));
+      !fits) {
+    return fits.error();
+  }
   return SurfaceBuilder(options).build(gatherSoup(asset),
                                        asset.path.empty() ? std::string() : asset.path.string());
 }
