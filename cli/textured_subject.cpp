@@ -26,7 +26,10 @@ Result<std::unique_ptr<FittedSubject>> decode(Console& console, Asset asset, std
                                        product->constants);
   for (const Notice& notice : cache.notices())
     console.warning(notice.message);
-  if (!texture) return texture.error();
+  if (!texture) {
+    return Error{texture.error().kind,
+                 fmt::format("{}: {}", displayPath(product->asset.path), texture.error().message)};
+  }
   return std::make_unique<FittedSubject>(FittedSubject{std::move(*product), std::move(*texture)});
 }
 

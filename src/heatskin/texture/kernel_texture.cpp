@@ -1,8 +1,13 @@
 #include "heatskin/texture/kernel_texture.h"
 
+#include <new>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "heatskin/base/memory_budget.h"
 #include "heatskin/evaluators/evaluate_colors.h"
+#include "heatskin/evaluators/local/local_evaluator.h"
 
 namespace heatskin {
 
@@ -11,13 +16,29 @@ Result<KernelTexture> KernelTexture::create(std::shared_ptr<const Surface> surfa
                                             ConstantFaces constants) {
   auto evaluator = makeEvaluator(*surface, options, preparation);
   if (!evaluator) return evaluator.error();
+  if (const auto* local = dynamic_cast<const local::LocalEvaluator*>(evaluator->get())) {
+    const double pairs = local->estimatePairs(kernels);
+    if (pairs > static_cast<double>(local::kMostPairs)) {
+      return inputError(fmt::format("its kernels reach about {:.2g} faces in all, at most {:.2g} can be held",
+                                    pairs, static_cast<double>(local::kMostPairs)));
+    }
+    const auto fits =
+        askMemory(fmt::format("evaluating {} kernels that reach about {:.2g} faces", kernels.size(), pairs),
+                  local->pairBytes(pairs));
+    if (!fits) return fits.error();
+  }
   KernelTexture texture;
   texture.surface_ = std::move(surface);
   texture.kernels_ = std::move(kernels);
   texture.options_ = options;
   texture.evaluator_ = std::move(*evaluator);
   texture.constants_ = std::move(constants);
-  texture.evaluator_->rebuild(texture.kernels_);
+  try {
+    texture.evaluator_->rebuild(texture.kernels_);
+  } catch (const std::bad_alloc&) {
+    return failure(fmt::format("not enough memory for {} kernels on {} faces", texture.kernels_.size(),
+                               texture.surface_->faceCount()));
+  }
   texture.filter_.build(texture.kernels_);
   return texture;
 }

@@ -17,8 +17,9 @@ namespace heatskin {
 /// See the head of the file. Immutable; queries may run concurrently.
 class KernelTexture {
  public:
-  /// Fails as makeEvaluator() does; never with the method "local". Faces of `constants` have their colour and
-  /// a coverage of 1, whatever the kernels are.
+  /// Fails as makeEvaluator() does, and when the kernels reach more faces than can be held or than the memory
+  /// budget allows (base/memory_budget.h). Faces of `constants` have their colour and a coverage of 1,
+  /// whatever the kernels are.
   static Result<KernelTexture> create(std::shared_ptr<const Surface> surface, KernelSet kernels,
                                       const EvaluatorOptions& options, const Preparation& preparation = {},
                                       ConstantFaces constants = {});

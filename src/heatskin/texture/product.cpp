@@ -234,12 +234,6 @@ Result<KernelSet> unpackKernels(const ProductExtension& extension, std::span<con
   return kernels;
 }
 
-/// Kernel-face pairs that fit into memory (about 6 GB); a fit of 5,000 kernels has a few hundred thousand.
-constexpr double kMaxPairs = 0x1.0p28;
-
-/// Kernels that are asked how far they reach before all of them are.
-constexpr std::size_t kReachSamples = 64;
-
 /// How many kernel-face pairs an evaluator would make, about. Small files may ask for far too many: every
 /// kernel on every face.
 double estimatePairs(const KernelSet& kernels, const Surface& surface, const EvaluatorOptions& evaluator) {
@@ -249,21 +243,9 @@ double estimatePairs(const KernelSet& kernels, const Surface& surface, const Eva
         evaluator.method == "thermal" ? evaluator.thermal.candidates : evaluator.spectral.candidates;
     return 4.0 * static_cast<double>(candidates) * surface.faceCount();
   }
-  const local::LocalOptions& options = evaluator.local;
   const double most = static_cast<double>(kernels.size()) * surface.faceCount();
-  if (most <= kMaxPairs) return most;
-  const local::SupportBuilder builder(surface, options);
-  const std::size_t samples = std::min(kernels.size(), kReachSamples);
-  double reached = 0;
-  for (std::size_t s = 0; s < samples; ++s) {
-    const std::size_t i = s * kernels.size() / samples;
-    const SurfacePoint& p = kernels.positions[i];
-    const double radius = local::supportRadius(kernels.sharpnesses[i], kernels.thresholds[i], options);
-    reached += static_cast<double>(
-        builder.propagate({p.face, surface.faceCoordinates(p).cast<float>(), static_cast<float>(radius)})
-            .size());
-  }
-  return reached / static_cast<double>(samples) * static_cast<double>(kernels.size());
+  if (most <= static_cast<double>(local::kMostPairs)) return most;
+  return local::LocalEvaluator(surface, evaluator.local).estimatePairs(kernels);
 }
 
 const RawExtension* findExtension(const Asset& asset) {
@@ -385,9 +367,11 @@ Result<Product> decode(Asset asset) {
   }
   auto kernels = unpackKernels(*extension, view->bytes, asset, *surface);
   if (!kernels) return refuse(kernels.error());
-  if (const double pairs = estimatePairs(*kernels, *surface, extension->options); pairs > kMaxPairs) {
-    return refuse(inputError(fmt::format(
-        "its kernels reach about {:.2g} faces in all, at most {:.2g} can be held", pairs, kMaxPairs)));
+  if (const double pairs = estimatePairs(*kernels, *surface, extension->options);
+      pairs > static_cast<double>(local::kMostPairs)) {
+    return refuse(
+        inputError(fmt::format("its kernels reach about {:.2g} faces in all, at most {:.2g} can be held",
+                               pairs, static_cast<double>(local::kMostPairs))));
   }
 
   if (!extension->constant_materials.empty() &&

@@ -127,6 +127,37 @@ void LocalEvaluator::fillRows(const KernelSet& kernels) {
   });
 }
 
+double LocalEvaluator::estimatePairs(const KernelSet& kernels) const {
+  // Below, every kernel on every face is no burden; asking would be.
+  constexpr double kFew = 1 << 20;
+  constexpr std::size_t kReachSamples = 64;
+  const double most = static_cast<double>(kernels.size()) * supportSurface().faceCount();
+  if (most <= kFew) return most;
+  const std::size_t samples = std::min(kernels.size(), kReachSamples);
+  std::vector<double> reached(samples);
+  parallelFor(samples, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t s = begin; s < end; ++s) {
+      const std::size_t i = s * kernels.size() / samples;
+      SurfacePoint place = kernels.positions[i];
+      if (proxy_ != nullptr) place = proxy_->place(place.face, surface_->position(place));
+      const double radius = supportRadius(kernels.sharpnesses[i], kernels.thresholds[i], options_);
+      reached[s] = static_cast<double>(
+          builder_
+              .propagate({place.face, supportSurface().faceCoordinates(place).cast<float>(),
+                          static_cast<float>(radius)})
+              .size());
+    }
+  });
+  return std::accumulate(reached.begin(), reached.end(), 0.0) / static_cast<double>(samples) *
+         static_cast<double>(kernels.size());
+}
+
+double LocalEvaluator::pairBytes(double pairs) const {
+  // Once as found, once in the table; vectors that grow hold up to half as much again.
+  const bool charts = options_.join_corners && !options_.euclidean;
+  return pairs * (charts ? 1.25 * (20 + 32) + 20 + 32 : 1.25 * 20 + 20);
+}
+
 void LocalEvaluator::rebuild(const KernelSet& kernels) {
   reference_from_face_.assign(proxy_ == nullptr ? kernels.size() : 0, Rigid2());
   projections_.resize(proxy_ != nullptr ? kernels.size() : 0);

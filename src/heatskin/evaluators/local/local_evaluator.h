@@ -31,6 +31,13 @@ class LocalEvaluator final : public Evaluator {
                   std::span<const float> dx, GradientSums& sums) const override;
   void finish(std::uint32_t kernel, float* row) const override;
 
+  /// How many kernel-face pairs rebuild() would make, about: on the surface that supports live on, from a
+  /// sample of the kernels where it matters.
+  double estimatePairs(const KernelSet& kernels) const;
+
+  /// Bytes rebuild() takes for so many pairs.
+  double pairBytes(double pairs) const;
+
   const LocalOptions& options() const { return options_; }
   const SupportTable& supports() const { return supports_; }
 

@@ -17,10 +17,6 @@ namespace {
 /// Sources per block: enough blocks for balance, few enough that the per-block face histograms stay small.
 constexpr std::size_t kBlocks = 16;
 
-/// Pairs take 40 bytes each (104 with joined corners) while a table is made. Reaching everything from
-/// everywhere counts as running out of memory well before it does, and before numbers of pairs leave 32 bits.
-constexpr std::size_t kMostPairs = std::size_t{1} << 27;
-
 /// Twice the area between a centre and an edge, relative to the squared edge length, that is float rounding.
 constexpr double kBehindSlack = 1e-6;
 

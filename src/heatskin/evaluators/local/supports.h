@@ -14,6 +14,10 @@
 
 namespace heatskin::local {
 
+/// Kernel-face pairs that can be held: numbers of pairs stay far within 32 bits. Reader, texture and builder
+/// agree on it.
+inline constexpr std::size_t kMostPairs = std::size_t{1} << 27;
+
 /// Where a propagation starts and how far it goes.
 struct SupportSource {
   std::uint32_t face = 0;
