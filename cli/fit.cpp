@@ -130,7 +130,7 @@ class Fit : public Verb {
   }
 
   Result<void> run(Session& session) override {
-    const FitJob* job = &job_;
+    const FitJob* const job = &job_;
     std::error_code ignored;
     if (job->resume == Resume::kNo && fs::exists(job->checkpoint, ignored)) {
       session.console.warning(
@@ -155,7 +155,7 @@ class Fit : public Verb {
         !something) {
       return inputError(fmt::format("{}: {}", displayPath(asset_), something.error().message));
     }
-    settleCoverage(session, *subject, job->config);
+    settleCoverage(session, *subject, job_.config);
     if (auto room = checkFreeSpace(job->output, smallestProduct(subject->asset)); !room) return room;
     const auto outcome = runFit(session, *subject, *job);
     if (!outcome) return outcome.error();
