@@ -27,8 +27,10 @@ class BenchCli : public ::testing::Test {
 
   /// The rows of a bench on a small asset, by name; `required` must be among them and positive.
   void expectRows(const std::string& bench, const std::vector<std::string>& required) {
-    const auto outcome = runHeatskin({"bench", bench, "--asset", asset(), "--repeats", "1", "--steps", "100",
-                                      "--json", folder_ / "out.json"});
+    std::vector<std::string> command = {"bench",     bench, "--asset", asset(),
+                                        "--repeats", "1",   "--json",  folder_ / "out.json"};
+    if (bench == "speed") command.insert(command.end(), {"--steps", "100"});
+    const auto outcome = runHeatskin(command);
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     const json report = json::parse(folder_.read("out.json"));
     EXPECT_EQ(report.at("name"), bench);

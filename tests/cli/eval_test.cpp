@@ -76,7 +76,7 @@ TEST_F(EvalTest, WritesTheKeysOfTheDesignAndAReport) {
 
   const std::string page = folder_.read("report/report.html");
   EXPECT_NE(page.find("fitted.glb"), std::string::npos);
-  EXPECT_NE(page.find("8 bits"), std::string::npos) << "the error map's scale is not in words";
+  EXPECT_NE(page.find("8-bit levels"), std::string::npos) << "the error map's scale is not in words";
   for (const char* name : {"views", "error", "worst", "coverage", "atlas"})
     EXPECT_TRUE(readImage(folder_ / ("report/" + std::string(name) + ".png"))) << name;
 }

@@ -89,7 +89,7 @@ TEST(RawExtension, ViewsOfVerticesAreRefused) {
 }
 
 TEST(RawExtension, BelongsToTheRootAndToNothingElse) {
-  for (const char* place : {"/nodes/0", "/meshes/0", "/meshes/0/primitives/0", "/scenes/0", "/buffers/0",
+  for (const char* place : {"/nodes/0", "/meshes/0", "/meshes/0/primitives/0", "/scenes/0", "/accessors/0",
                             "/asset", "/extensions/OTHER_extension"}) {
     for (const bool also_root : {false, true}) {
       GltfBuilder builder = also_root ? extended() : squareBuilder();

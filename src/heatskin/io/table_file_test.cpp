@@ -147,7 +147,7 @@ TEST(Table, FilesAreNamedInMessages) {
   const std::string path = folder.write("bad.csv", "1,2\n1\n");
   const auto table = readTable(path);
   ASSERT_FALSE(table);
-  EXPECT_EQ(table.error().message, path + ": line 2: 1 columns, the lines before have 2");
+  EXPECT_EQ(table.error().message, path + ": line 2: 1 column, the lines before have 2");
   EXPECT_FALSE(readTable(folder / "missing.csv"));
 }
 

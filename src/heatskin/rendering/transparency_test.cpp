@@ -344,7 +344,8 @@ TEST(TransparencyOf, FollowsTheMaterials) {
   std::vector<float> alpha(5);
   transparency.alpha(points, alpha);
   EXPECT_EQ(alpha, (std::vector<float>{1, 0, 1, 0.3f, 0.3f}));
-  EXPECT_EQ(transparency.see_through, (std::vector<std::uint8_t>{0, 1, 1, 1, 1}));
+  // A mask whose alpha is the same everywhere and not below the cutoff hides nothing.
+  EXPECT_EQ(transparency.see_through, (std::vector<std::uint8_t>{0, 1, 0, 1, 1}));
   EXPECT_EQ(transparency.one_sided, (std::vector<std::uint8_t>{0, 0, 0, 1, 0}));
 }
 

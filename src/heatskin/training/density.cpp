@@ -300,9 +300,9 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
   const std::size_t room = d.max_kernels > present ? d.max_kernels - present : 0;
   const std::size_t adding = std::min(
       room, std::max<std::size_t>(1, static_cast<std::size_t>(d.growth * static_cast<double>(present))));
+  const double inserted_share = what == Rebalance::kAll ? d.insert_share : 1;
   const std::size_t inserting =
-      std::min(places, static_cast<std::size_t>(std::ceil(d.insert_share * static_cast<double>(adding))));
-  const std::size_t splitting = what == Rebalance::kAll ? std::min(adding - inserting, present) : 0;
+      std::min(places, static_cast<std::size_t>(std::ceil(inserted_share * static_cast<double>(adding))));
   const std::vector<std::uint32_t> by_error = orderedByFalling(state.errors);
   const double wide_threshold = wideThreshold(kernels);
   const auto mean_sharpness =
@@ -343,6 +343,10 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
     kernels.thresholds[k] = insideThreshold(std::pow(wide_threshold, around.uncovered));
     state.hits[k] = state.contributions[k] = 0;
   }
+  // What could not be inserted is made up for by splitting; a pass for coverage only gives back what it took.
+  const std::size_t wanted_number = what == Rebalance::kAll ? adding : std::min(adding, before - present);
+  const std::size_t splitting =
+      std::min(wanted_number > inserted ? wanted_number - inserted : std::size_t{0}, present);
   for (std::size_t n = 0; n < splitting; ++n)
     multiply(state, by_error[n], options, walker);
   std::fill(state.errors.begin(), state.errors.end(), 0.0);
