@@ -36,6 +36,7 @@ if stage build_release scripts/build.sh release "$jobs"; then
   scripts/run_ctest.sh build release -j "$jobs"
   say "torture"
   stage torture_self_test scripts/torture.sh --self-test
+  stage torture_campaign scripts/torture.sh --quick --jobs "$jobs" --tally "$tally"
 fi
 
 # Modules whose unit tests are sanitised, too; operators, metrics and demo (long numerical tests) only in `make asan`.

@@ -816,7 +816,7 @@ def little(t, command, makes, megabytes):
     started = t.run("--version", judge=False, limits=Limits(address_space=megabytes << 20))
     if started.code != DONE:
         raise Skip(f"the program does not start in {megabytes} MB of address space")
-    t.run(*command, expect=(DONE, FAILED), makes=makes, limits=Limits(address_space=megabytes << 20))
+    t.run(*command, expect=(DONE, FAILED, INPUT), makes=makes, limits=Limits(address_space=megabytes << 20))
 
 
 # --- the collection of bad files --------------------------------------------------------------------------------------

@@ -100,10 +100,11 @@ Result<void> askMemory(std::string_view what, double bytes) {
   const auto text = [](double n) {
     return n >= 1e9 ? fmt::format("{:.1f} GB", n * 1e-9) : fmt::format("{:.0f} MB", std::max(1.0, n * 1e-6));
   };
-  return inputError(
-      fmt::format("{} needs about {}, with what is held {}; {} {}", what, text(bytes), text(held + bytes),
-                  budget_set.load() != 0 ? "--max-memory is" : "raise --max-memory, which is by default here",
-                  text(most)));
+  const std::string limit = budget_set.load() != 0
+                                ? fmt::format("--max-memory is {}", text(most))
+                                : fmt::format("{} may be used here (--max-memory changes that)", text(most));
+  return inputError(fmt::format("{} needs about {}, with what is held {}; {}", what, text(bytes),
+                                text(held + bytes), limit));
 }
 
 }  // namespace heatskin
