@@ -114,8 +114,9 @@ class Demo : public Verb {
     Console& console = session.console;
     Stopwatch total, watch;
 
-    console.begin("growing the pumpkin", 0);
-    const auto glb = encodeGlb(makePumpkin(pumpkin_));
+    const Asset pumpkin = makePumpkin(pumpkin_, console);
+    console.begin("compressing", 0);
+    const auto glb = encodeGlb(pumpkin);
     console.end();
     if (!glb) return glb.error();
     generate_s_ = watch.lap();

@@ -38,8 +38,8 @@ class DemoAsset : public Verb {
   Result<void> run(Session& session) override {
     options_.seed = session.common.seed;
     Console& console = session.console;
-    console.begin("growing the pumpkin", 0);
-    const Asset pumpkin = makePumpkin(options_);
+    const Asset pumpkin = makePumpkin(options_, console);
+    console.begin("compressing", 0);
     const auto bytes = encodeGlb(pumpkin);
     console.end();
     if (!bytes) return bytes.error();

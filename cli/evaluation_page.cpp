@@ -179,7 +179,7 @@ void addMaterials(Json& document, const Evaluation& evaluation, const Asset& ass
 ReportPage::Rows viewRows(const Evaluation& evaluation) {
   ReportPage::Rows rows;
   for (std::size_t i = 0; i < evaluation.views.size(); ++i)
-    rows.emplace_back(fmt::format("view {}", i), pictureText(evaluation.views[i]));
+    rows.emplace_back(viewName(i), pictureText(evaluation.views[i]));
   return rows;
 }
 
@@ -224,7 +224,7 @@ Result<std::vector<std::string>> addEvaluationPictures(ReportPage& page, const s
     for (std::size_t first = 0; first < drawn[0].size(); first += kColumns) {
       for (std::size_t row = 0; row < rows.size(); ++row) {
         for (std::size_t view = first; view < std::min(first + kColumns, drawn[row].size()); ++view)
-          result.emplace_back(std::move(drawn[row][view]), fmt::format("view {}{}", view, rows[row].second));
+          result.emplace_back(std::move(drawn[row][view]), viewName(view) + rows[row].second);
       }
     }
     return result;

@@ -269,9 +269,12 @@ class Render : public Verb {
     } else if (views_ > 0 || view_ >= 0) {
       const auto cameras = standardViews(surface);
       const int first = view_ >= 0 ? view_ : 0, last = view_ >= 0 ? view_ : views_ - 1;
-      for (int i = first; i <= last; ++i)
-        result.push_back({cameras[static_cast<std::size_t>(i)],
-                          fmt::format("view {}: {}", i, angles(45.0 * i, i % 2 == 0 ? 20 : -20))});
+      for (int i = first; i <= last; ++i) {
+        const ViewAngles from = standardViewAngles(static_cast<std::size_t>(i));
+        result.push_back(
+            {cameras[static_cast<std::size_t>(i)],
+             fmt::format("view {}: {}", i, angles(from.azimuth / kDegree, from.elevation / kDegree))});
+      }
     } else {
       const std::string& format = subject.asset().format;
       ViewAngles from =

@@ -4,8 +4,10 @@
 
 namespace heatskin {
 
-Asset makePumpkin(const PumpkinOptions& options) {
+Asset makePumpkin(const PumpkinOptions& options, Progress& progress) {
+  progress.begin("growing the pumpkin", 0);
   PumpkinMesh mesh = makePumpkinMesh(options);
+  progress.end();
   Primitive primitive;
   primitive.positions = std::move(mesh.positions);
   primitive.uv_sets = {std::move(mesh.uvs)};
@@ -22,7 +24,7 @@ Asset makePumpkin(const PumpkinOptions& options) {
   Asset asset;
   asset.path = "pumpkin";
   asset.format = "glb";
-  asset.images.push_back(std::make_shared<const Image>(paintPumpkin(options)));
+  asset.images.push_back(std::make_shared<const Image>(paintPumpkin(options, progress)));
   asset.textures.push_back({0, Wrap::kClampToEdge, Wrap::kClampToEdge});
   asset.materials.push_back(std::move(material));
   asset.stored_vertices = primitive.positions.size();

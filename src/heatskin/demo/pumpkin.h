@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heatskin/base/progress.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/io/asset.h"
 
@@ -36,10 +37,10 @@ PumpkinMesh makePumpkinMesh(const PumpkinOptions& options = {});
 
 /// The painted texture: albedo in sRGB, a function of the place on the smooth surface, so that charts agree
 /// along their borders; the gutters between charts continue the paint. Does not depend on `resolution`.
-Image paintPumpkin(const PumpkinOptions& options = {});
+Image paintPumpkin(const PumpkinOptions& options = {}, Progress& progress = silentProgress());
 
 /// Mesh, material and texture as one asset with one primitive, whose triangles are those of makePumpkinMesh
 /// in order. Deterministic: the same options give the same asset on any machine and thread count.
-Asset makePumpkin(const PumpkinOptions& options = {});
+Asset makePumpkin(const PumpkinOptions& options = {}, Progress& progress = silentProgress());
 
 }  // namespace heatskin

@@ -239,7 +239,7 @@ class PumpkinPainter {
 
 }  // namespace
 
-Image paintPumpkin(const PumpkinOptions& options) {
+Image paintPumpkin(const PumpkinOptions& options, Progress& progress) {
   const int size = std::clamp(options.texture_size, 256, 4096);
   const PumpkinShape shape(options.seed);
   const PumpkinAtlas atlas(shape);
@@ -255,7 +255,7 @@ Image paintPumpkin(const PumpkinOptions& options) {
   // Four samples per texel, two per row and column: sharp borders come out smooth, not jagged.
   constexpr std::array<std::array<double, 2>, 4> kSamples = {
       {{0.125, 0.625}, {0.375, 0.125}, {0.625, 0.875}, {0.875, 0.375}}};
-  parallelFor(side, 8, [&](std::size_t begin, std::size_t end) {
+  const auto paintRows = [&](std::size_t begin, std::size_t end) {
     for (std::size_t y = begin; y < end; ++y) {
       for (std::size_t x = 0; x < side; ++x) {
         const Vec2 middle((static_cast<double>(x) + 0.5) / size, (static_cast<double>(y) + 0.5) / size);
@@ -272,7 +272,16 @@ Image paintPumpkin(const PumpkinOptions& options) {
         texel[3] = 255;
       }
     }
-  });
+  };
+  // In bands, so that whoever waits sees them; the last one may be lower.
+  constexpr std::size_t kBand = 64;
+  progress.begin("painting the pumpkin", side);
+  for (std::size_t row = 0; row < side; row += kBand) {
+    const std::size_t rows = std::min(kBand, side - row);
+    parallelFor(rows, 8, [&](std::size_t begin, std::size_t end) { paintRows(row + begin, row + end); });
+    progress.update(row + rows, "rows");
+  }
+  progress.end();
   return image;
 }
 

@@ -82,7 +82,7 @@ ImageF sheetOfViews(const PictureSources& sources, std::span<const ColorSource* 
       for (std::size_t view = first; view < last; ++view) {
         pictures.push_back(
             drawView(*sources.surface, cameras[view], size, size, *rows[row], sources.transparency, 2));
-        labels.push_back(fmt::format("view {}{}{}", view, names[row].empty() ? "" : ", ", names[row]));
+        labels.push_back(viewName(view) + (names[row].empty() ? "" : ", " + names[row]));
       }
     }
   }
@@ -117,6 +117,11 @@ ImageF rowOf(std::span<const ImageF> pictures, std::span<const std::string> name
 }
 
 }  // namespace
+
+std::string viewName(std::size_t view) {
+  const ViewAngles from = standardViewAngles(view);
+  return fmt::format("view {} ({:.0f}, {:+.0f})", view, from.azimuth / kDegree, from.elevation / kDegree);
+}
 
 ColorSource textureColors(const KernelTexture& texture) {
   return [&texture](std::span<const SurfacePoint> points, std::span<Vec3f> colors) {

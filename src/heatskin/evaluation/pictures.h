@@ -70,6 +70,9 @@ ImageF coverageSheet(const PictureSources& sources, int size = 256);
 /// Reference, fitted, error and coverage side by side from one camera, with both scales below.
 ImageF closeUp(const PictureSources& sources, const Camera& camera, int size = 320);
 
+/// "view 3 (135, -20)": number, azimuth and elevation in degrees of a standard view.
+std::string viewName(std::size_t view);
+
 /// The standard views without background, for a page of any colour; masks are alpha.
 std::vector<ImageF> viewPictures(const PictureSources& sources, const ColorSource& colors, int size = 256);
 

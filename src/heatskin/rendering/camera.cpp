@@ -72,11 +72,17 @@ Camera orbitCamera(const BoundingSphere& sphere, double azimuth, double elevatio
   return camera;
 }
 
+ViewAngles standardViewAngles(std::size_t k) {
+  return {45 * static_cast<int>(k) * kDegree, (k % 2 == 0 ? 20 : -20) * kDegree};
+}
+
 std::vector<Camera> standardViews(const Surface& surface) {
   const BoundingSphere sphere = boundingSphere(surface);
   std::vector<Camera> cameras;
-  for (int k = 0; k < 8; ++k)
-    cameras.push_back(orbitCamera(sphere, 45 * k * kDegree, (k % 2 == 0 ? 20 : -20) * kDegree));
+  for (std::size_t k = 0; k < 8; ++k) {
+    const ViewAngles from = standardViewAngles(k);
+    cameras.push_back(orbitCamera(sphere, from.azimuth, from.elevation));
+  }
   return cameras;
 }
 

@@ -86,6 +86,15 @@ Camera orbitCamera(const BoundingSphere& sphere, double azimuth, double elevatio
 /// image with a margin of 4 % of its radius. They depend on the vertex positions only.
 std::vector<Camera> standardViews(const Surface& surface);
 
+/// Where a picture looks from, radians; at first where the default picture does.
+struct ViewAngles {
+  double azimuth = 35 * kDegree;
+  double elevation = 20 * kDegree;
+};
+
+/// Where standardViews()[k] looks from.
+ViewAngles standardViewAngles(std::size_t k);
+
 /// Field of view of pictures for people: flatter than the evaluation's, as a photographer would choose.
 inline constexpr double kPictureFov = 30 * kDegree;
 
@@ -103,12 +112,6 @@ Camera framedCamera(const Surface& surface, double azimuth, double elevation, do
 /// object. `elevation` in radians.
 std::vector<Camera> turntable(const Surface& surface, int count, double elevation = 20 * kDegree,
                               double aspect = 1);
-
-/// Where the default picture looks from, radians.
-struct ViewAngles {
-  double azimuth = 35 * kDegree;
-  double elevation = 20 * kDegree;
-};
 
 /// Where the front of an asset is.
 enum class Front {
