@@ -64,6 +64,7 @@ TEST_F(BenchCli, WalkAndLoad) {
 }
 
 TEST_F(BenchCli, Shapes) {
+  if (sanitized()) GTEST_SKIP() << "takes minutes under sanitizers";
   expectRows("shapes", {"fan_surface", "cone_step", "needles_rebuild", "ribbon_query", "comb_farthest",
                         "giant_step", "components_rebuild"});
 }
