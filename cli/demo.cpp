@@ -179,7 +179,7 @@ class Demo : public Verb {
     };
 
     console.begin("drawing the turntable", kTurntableFrames + 1);
-    page.section("What it looks like", "Left what went in, a mesh with a UV texture; right what came out.");
+    page.section("What it looks like", "Left what went in, a mesh with a UV texture; then what came out.");
     const std::vector<ImageF> heroes = {
         shaded(subject.surface, framedCamera(subject.surface, 22 * kDegree, 16 * kDegree, 4.0 / 3), 640, 480,
                appearanceColors(subject.appearance), 3),
@@ -187,17 +187,18 @@ class Demo : public Verb {
     const auto input = save("hero_input.png", heroes[0]), output = save("hero_fitted.png", heroes[1]);
     if (!input) return input.error();
     if (!output) return output.error();
-    page.gallery({{*input, "input"}, {*output, "fitted"}}, 2, "Studio light.");
     console.update(1, "hero");
     std::vector<std::vector<std::uint8_t>> frames;
     for (const Camera& camera : turntable(surface, kTurntableFrames, 20 * kDegree, 4.0 / 3)) {
-      const auto png = save(turntableName(frames.size()), shaded(surface, camera, 360, 270, fitted, 2));
+      const auto png = save(turntableName(frames.size()), shaded(surface, camera, 480, 360, fitted, 2));
       if (!png) return png.error();
       frames.push_back(*png);
       console.update(1 + frames.size(), "turntable");
     }
     console.end();
-    page.turntable(frames, "The fitted pumpkin. Drag to turn it, or use the arrow keys.");
+    page.gallery(
+        {{{*input}, "input"}, {{*output}, "fitted"}, {frames, "fitted: drag to turn, or use the arrow keys"}},
+        3, "Studio light.");
 
     const Reference reference(surface, subject.appearance);
     EvaluationPictureOptions options;

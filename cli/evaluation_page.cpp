@@ -205,7 +205,7 @@ Result<std::vector<std::string>> addEvaluationPictures(ReportPage& page, const s
     for (const auto& [picture, label] : pictures) {
       auto bytes = pageImage(picture);
       if (!bytes) return bytes.error();
-      cells.push_back({std::move(*bytes), label});
+      cells.push_back({{std::move(*bytes)}, label});
     }
     page.gallery(cells, columns, caption);
     progress.update(files.size(), name);
@@ -291,11 +291,14 @@ Result<std::vector<std::string>> addEvaluationPictures(ReportPage& page, const s
       !r)
     return r.error();
 
-  if (const auto atlas = atlasComparison(texture, reference, options.error_full)) {
+  if (const auto atlas = atlasPictures(texture, reference, options.error_full)) {
     page.section("In texture space",
                  "Both drawn into the reference's UV layout, which the kernels never saw.");
-    ImageF whole = *atlas;
-    if (auto r = add("atlas", *atlas, {{std::move(whole), ""}}, 1, "Reference, fitted, error."); !r)
+    const auto& [given, fitted, error] = *atlas;
+    if (auto r = add("atlas", atlasComparison(*atlas, options.error_full),
+                     {{given, "reference"}, {fitted, "fitted"}, {error, "error"}}, 3,
+                     "Texels that no face uses are left out.");
+        !r)
       return r.error();
   }
   progress.end();

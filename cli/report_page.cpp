@@ -17,7 +17,8 @@ main { max-width: 1120px; margin: 0 auto; padding: 40px 24px 64px; }
 h1 { font-size: clamp(1.8rem, 4vw, 2.6rem); line-height: 1.15; letter-spacing: -0.02em; margin: 0 0 8px; }
 h2 { font-size: 1.25rem; margin: 44px 0 4px; }
 p { max-width: 68ch; margin: 0 0 12px; color: var(--faint); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 12px; margin: 24px 0; }
+.tiles { display: grid; grid-template-columns: repeat(var(--columns), 1fr); gap: 12px; margin: 24px 0; }
+@media (max-width: 860px) { .tiles { grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); } }
 .tile { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 14px 16px; }
 .tile b { display: block; font-size: 1.35rem; white-space: nowrap; font-variant-numeric: tabular-nums; letter-spacing: -0.01em; }
 .tile span { color: var(--faint); font-size: 0.85rem; }
@@ -138,7 +139,9 @@ void ReportPage::closeGrid() {
 
 void ReportPage::tiles(const Rows& rows) {
   closeGrid();
-  body_ += "<div class=\"tiles\">\n";
+  // One row, or two that are equally long.
+  const std::size_t columns = rows.size() <= 6 ? rows.size() : (rows.size() + 1) / 2;
+  body_ += fmt::format("<div class=\"tiles\" style=\"--columns: {}\">\n", columns);
   for (const auto& [label, value] : rows) {
     body_ += fmt::format("<div class=\"tile\"><b>{}</b><span>{}</span></div>\n", escapeHtml(value),
                          escapeHtml(label));
@@ -157,9 +160,17 @@ void ReportPage::gallery(const std::vector<Cell>& cells, int columns, std::strin
   body_ += fmt::format(
       "<figure class=\"wide\"><div class=\"cells\" style=\"grid-template-columns: repeat({}, 1fr)\">",
       columns);
-  for (const Cell& cell : cells)
-    body_ +=
-        fmt::format("<div>{}<span>{}</span></div>", image(cell.image, cell.label), escapeHtml(cell.label));
+  for (const Cell& cell : cells) {
+    const bool turns = cell.images.size() > 1;
+    body_ += turns ? fmt::format("<div><div class=\"turn\" tabindex=\"0\" role=\"group\" aria-label=\"{}\">",
+                                 escapeHtml(cell.label))
+                   : "<div>";
+    for (std::size_t i = 0; i < cell.images.size(); ++i) {
+      const std::string alt = turns ? fmt::format("frame {} of {}", i + 1, cell.images.size()) : cell.label;
+      body_ += image(cell.images[i], alt, turns && i == 0 ? "on" : "");
+    }
+    body_ += fmt::format("{}<span>{}</span></div>", turns ? "</div>" : "", escapeHtml(cell.label));
+  }
   body_ += fmt::format("</div><figcaption>{}</figcaption></figure>\n", escapeHtml(caption));
 }
 
@@ -178,14 +189,6 @@ void ReportPage::drawing(std::string_view svg, std::string_view caption, bool wi
   openGrid();
   body_ += fmt::format("<figure{}>{}<figcaption>{}</figcaption></figure>\n", wide ? " class=\"wide\"" : "",
                        svg, escapeHtml(caption));
-}
-
-void ReportPage::turntable(const std::vector<std::vector<std::uint8_t>>& images, std::string_view caption) {
-  openGrid();
-  body_ += "<figure><div class=\"turn\" tabindex=\"0\">";
-  for (std::size_t i = 0; i < images.size(); ++i)
-    body_ += image(images[i], fmt::format("frame {}", i), i == 0 ? "on" : "");
-  body_ += fmt::format("</div><figcaption>{}</figcaption></figure>\n", escapeHtml(caption));
 }
 
 void ReportPage::table(std::string_view caption, const Rows& rows) {

@@ -22,9 +22,10 @@ class ReportPage {
   void tiles(const Rows& rows);
   /// A headline; figures and tables up to the next one share a grid.
   void section(std::string_view title, std::string_view text = {});
-  /// A picture and its name.
+  /// A picture (WebP or PNG; without background if it is to sit on the page) and its name. Several pictures
+  /// are a turntable: once around, turned by dragging or with the arrow keys.
   struct Cell {
-    std::vector<std::uint8_t> image;  ///< WebP or PNG; without background if it is to sit on the page
+    std::vector<std::vector<std::uint8_t>> images;
     std::string label;
   };
   /// Pictures in rows of `columns` across the whole grid, names below them.
@@ -34,8 +35,6 @@ class ReportPage {
               const std::vector<std::pair<double, std::string>>& ticks);
   /// A drawing as SVG markup, taken as it is.
   void drawing(std::string_view svg, std::string_view caption, bool wide = false);
-  /// Pictures once around, turned by dragging or with the arrow keys.
-  void turntable(const std::vector<std::vector<std::uint8_t>>& images, std::string_view caption);
   void table(std::string_view caption, const Rows& rows);
   void footer(std::string_view text);
 

@@ -319,7 +319,7 @@ TEST(Pictures, AMapCarriesItsScale) {
   }
   EXPECT_TRUE(brightest);
   EXPECT_EQ(errorLegend(1, 32).width, 160);
-  EXPECT_FALSE(atlasComparison(texture, reference));
+  EXPECT_FALSE(atlasPictures(texture, reference));
 }
 
 }  // namespace

@@ -288,8 +288,8 @@ std::optional<AtlasPair> atlasPair(const KernelTexture& texture, const Reference
   return pair;
 }
 
-std::optional<ImageF> atlasComparison(const KernelTexture& texture, const Reference& reference,
-                                      float error_full, int size) {
+std::optional<std::array<ImageF, 3>> atlasPictures(const KernelTexture& texture, const Reference& reference,
+                                                   float error_full, int size) {
   auto pair = atlasPair(texture, reference, size, Filter::kAuto);
   if (!pair) return std::nullopt;
   ImageF error = blank(size, size);
@@ -300,10 +300,17 @@ std::optional<ImageF> atlasComparison(const KernelTexture& texture, const Refere
       largest = std::max(largest, std::abs(pair->reference.rgb[c] - pair->fitted.rgb[c]));
     std::copy_n(errorColor(255 * largest, error_full).data(), 3, error.rgb.data() + 3 * i);
   }
-  const std::array<ImageF, 3> pictures = {std::move(pair->reference), std::move(pair->fitted),
-                                          stacked(error, errorLegend(size, error_full))};
+  error.mask = pair->reference.mask;
+  return std::array<ImageF, 3>{std::move(pair->reference), std::move(pair->fitted), std::move(error)};
+}
+
+ImageF atlasComparison(const std::array<ImageF, 3>& pictures, float error_full) {
+  std::array<ImageF, 3> opaque = pictures;
+  for (ImageF& picture : opaque)
+    picture.mask.clear();
+  opaque[2] = stacked(opaque[2], errorLegend(opaque[2].width, error_full));
   const std::array<std::string, 3> labels = {"reference", "fitted", "error"};
-  return rowOf(pictures, labels);
+  return rowOf(opaque, labels);
 }
 
 WorstPlace worstPlace(const PictureSources& sources) {

@@ -3,6 +3,7 @@
 // Pictures of a texture against its ground truth: what a report shows. Every map carries its scale as a bar
 // with numbers and a sentence.
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -89,10 +90,13 @@ struct AtlasPair {
 std::optional<AtlasPair> atlasPair(const KernelTexture& texture, const Reference& reference, int size,
                                    Filter filter);
 
-/// Reference, fitted and error in texture space, with the scale below; nothing if the reference has no
+/// Reference, fitted and error in texture space; masks say where charts are. Nothing if the reference has no
 /// texture coordinates.
-std::optional<ImageF> atlasComparison(const KernelTexture& texture, const Reference& reference,
-                                      float error_full = kErrorFull, int size = 512);
+std::optional<std::array<ImageF, 3>> atlasPictures(const KernelTexture& texture, const Reference& reference,
+                                                   float error_full = kErrorFull, int size = 512);
+
+/// The three side by side with names, and the scale below.
+ImageF atlasComparison(const std::array<ImageF, 3>& pictures, float error_full = kErrorFull);
 
 /// Where the error is: the standard view and, within it, the place with the largest mean squared error over
 /// a square of an eighth of the picture's side.
