@@ -35,8 +35,10 @@ constexpr std::size_t kMaxMaterials = std::size_t{1} << 24;
 constexpr std::string_view kRuleNames[] = {"perQuery", "perFace", "byReach"};
 constexpr std::string_view kSightNames[] = {"lastEdge", "carried"};
 
-/// Every option that decides a colour, with its name in the file and its limits. The binding below stops
-/// compiling when LocalOptions gets a new field: give it a line here and in docs/format.md.
+/// Every option that decides a colour, with its name in the file and its limits. The limits of what costs
+/// time and memory are several times what any fit uses, not more: a small file must not buy a day of work.
+/// The binding below stops compiling when LocalOptions gets a new field: give it a line here and in
+/// docs/format.md.
 template <class Options, class Visitor>
 void visitLocalOptions(Options& options, Visitor&& visit) {
   auto& [diffusion_time, window_sigma, max_radius, support_tail, candidates, rule, rebuild_interval,
@@ -44,14 +46,14 @@ void visitLocalOptions(Options& options, Visitor&& visit) {
   (void)rebuild_interval;  // only matters while kernels move
   visit.number("diffusionTime", diffusion_time, 1e-9, 1e9);
   visit.number("windowSigma", window_sigma, 0, 1e9);
-  visit.number("maxRadius", max_radius, 1e-9, 10);
-  visit.number("supportTail", support_tail, 1e-6, 0.999);
-  visit.size("candidates", candidates, 1, 1024);
+  visit.number("maxRadius", max_radius, 1e-9, 1);
+  visit.number("supportTail", support_tail, 1e-4, 0.5);
+  visit.size("candidates", candidates, 1, 256);
   visit.choice("candidateRule", rule, kRuleNames);
   visit.boolean("isotropic", isotropic);
   visit.boolean("euclidean", euclidean);
   visit.choice("sight", sight, kSightNames);
-  visit.number("edgeTolerance", edge_tolerance, 0, 10);
+  visit.number("edgeTolerance", edge_tolerance, 0, 1);
   visit.boolean("joinCorners", join_corners);
   visit.size("proxyFaces", proxy_faces, 0, std::numeric_limits<std::uint32_t>::max());
 }
@@ -62,11 +64,11 @@ void visitThermalOptions(Options& options, Visitor&& visit) {
          seed] = options;
   visit.number("diffusionTime", diffusion_time, 1e-6, 1e3);
   visit.number("windowSigma", window_sigma, 1e-6, 1e3);
-  visit.size("candidates", candidates, 1, 1024);
-  visit.size("rank", rank, 1, 1024);
-  visit.size("oversampling", oversampling, 0, 1024);
+  visit.size("candidates", candidates, 1, 256);
+  visit.size("rank", rank, 1, 512);
+  visit.size("oversampling", oversampling, 0, 256);
   visit.number("routingTime", routing_time, 1e-9, 1e3);
-  visit.size("routingDimensions", routing_dimensions, 1, 1024);
+  visit.size("routingDimensions", routing_dimensions, 1, 512);
   visit.size("seed", seed, 0, std::numeric_limits<std::size_t>::max());
 }
 
@@ -75,7 +77,7 @@ void visitSpectralOptions(Options& options, Visitor&& visit) {
   auto& [diffusion_time, window_sigma, candidates, modes] = options;
   visit.number("diffusionTime", diffusion_time, 1e-6, 1e3);
   visit.number("windowSigma", window_sigma, 1e-6, 1e3);
-  visit.size("candidates", candidates, 1, 1024);
+  visit.size("candidates", candidates, 1, 256);
   visit.size("modes", modes, 2, 1024);
 }
 

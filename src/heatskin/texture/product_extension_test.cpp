@@ -205,7 +205,8 @@ TEST(ProductExtension, MethodOptionsOutOfRangeAreRefused) {
     EXPECT_TRUE(refusedAt(method, "windowSigma", -0.05));
     EXPECT_TRUE(refusedAt(method, "candidates", 0));
     EXPECT_TRUE(refusedAt(method, "candidates", 1025));
-    EXPECT_FALSE(refusedAt(method, "candidates", 1024));
+    EXPECT_FALSE(refusedAt(method, "candidates", 256));
+    EXPECT_TRUE(refusedAt(method, "candidates", 257));
   }
   EXPECT_TRUE(refusedAt("thermal", "rank", 0));
   EXPECT_TRUE(refusedAt("thermal", "rank", 1025));
