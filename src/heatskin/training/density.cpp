@@ -26,36 +26,15 @@ constexpr double kFewUncovered = 2048;
 /// Keeps the kernels named in `kept` (increasing) with everything that belongs to them.
 void keep(TrainerState& state, const std::vector<std::uint32_t>& kept) {
   state.kernels.select(kept);
-  const auto select = [&](auto& values) {
-    for (std::size_t k = 0; k < kept.size(); ++k)
-      values[k] = values[kept[k]];
-    values.resize(kept.size());
-  };
-  select(state.adam_m);
-  select(state.adam_v);
-  select(state.velocities);
-  select(state.hits);
-  select(state.contributions);
-  select(state.errors);
-  select(state.costs);
-}
-
-void forget(TrainerState& state, std::size_t i) {
-  state.adam_m[i] = {};
-  state.adam_v[i] = {};
-  state.velocities[i] = Vec2::Zero();
+  state.optimiser.select(kept);
+  state.statistics.select(kept);
 }
 
 /// Appends a copy of kernel `i` with its use so far, without optimiser state; returns its number.
 std::size_t append(TrainerState& state, std::size_t i) {
   state.kernels.append(i);
-  state.adam_m.push_back({});
-  state.adam_v.push_back({});
-  state.velocities.push_back(Vec2::Zero());
-  state.hits.push_back(state.hits[i]);
-  state.contributions.push_back(state.contributions[i]);
-  state.errors.push_back(0);
-  state.costs.push_back(0);
+  state.optimiser.append();
+  state.statistics.appendUseOf(i);
   return state.kernels.size() - 1;
 }
 
@@ -78,7 +57,7 @@ void multiply(TrainerState& state, std::size_t i, const TrainOptions& options, c
     kernels.positions[k] = outcome.end;
     if (options.transport_angle) kernels.angles[k] = carriedAngle(kernels.angles[k], outcome.end_from_start);
     kernels.thresholds[k] = insideThreshold(1 - reach / d.split_shrink);
-    forget(state, k);
+    state.optimiser.forget(k);
   };
   place(i, offset);
   place(j, -offset);
@@ -225,37 +204,37 @@ float wideThreshold(const KernelSet& kernels) {
 }  // namespace
 
 void prune(TrainerState& state, const DensityOptions& options, double scale) {
-  const double most = *std::max_element(state.hits.begin(), state.hits.end());
+  const double most = *std::max_element(state.statistics.hits.begin(), state.statistics.hits.end());
   std::vector<std::uint32_t> kept, weak;
   for (std::uint32_t i = 0; i < state.kernels.size(); ++i) {
-    const bool drop = state.hits[i] < options.prune_hits * most ||
-                      state.contributions[i] / scale < options.prune_contribution;
+    const bool drop = state.statistics.hits[i] < options.prune_hits * most ||
+                      state.statistics.contributions[i] / scale < options.prune_contribution;
     (drop ? weak : kept).push_back(i);
   }
   // Never below the minimum: the strongest of the weak come back.
   std::stable_sort(weak.begin(), weak.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return state.contributions[a] > state.contributions[b];
+    return state.statistics.contributions[a] > state.statistics.contributions[b];
   });
   for (std::size_t i = 0; i < weak.size() && kept.size() < options.min_kernels; ++i)
     kept.push_back(weak[i]);
   std::sort(kept.begin(), kept.end());
   if (kept.size() < state.kernels.size()) keep(state, kept);
-  std::fill(state.hits.begin(), state.hits.end(), 0.0);
-  std::fill(state.contributions.begin(), state.contributions.end(), 0.0);
+  std::fill(state.statistics.hits.begin(), state.statistics.hits.end(), 0.0);
+  std::fill(state.statistics.contributions.begin(), state.statistics.contributions.end(), 0.0);
 }
 
 void densify(TrainerState& state, const TrainOptions& options, const Walker& walker, double scale) {
   const DensityOptions& d = options.density;
   const std::size_t present = state.kernels.size();
-  std::vector<std::uint32_t> candidates = orderedByFalling(state.errors);
-  while (!candidates.empty() && !(state.errors[candidates.back()] / scale > d.error_threshold))
+  std::vector<std::uint32_t> candidates = orderedByFalling(state.statistics.errors);
+  while (!candidates.empty() && !(state.statistics.errors[candidates.back()] / scale > d.error_threshold))
     candidates.pop_back();
   const std::size_t room = d.max_kernels > present ? d.max_kernels - present : 0;
   const std::size_t count =
       std::min({candidates.size(), static_cast<std::size_t>(d.growth * static_cast<double>(present)), room});
   for (std::size_t n = 0; n < count; ++n)
     multiply(state, candidates[n], options, walker);
-  std::fill(state.errors.begin(), state.errors.end(), 0.0);
+  std::fill(state.statistics.errors.begin(), state.statistics.errors.end(), 0.0);
 }
 
 void rebalance(TrainerState& state, const TrainOptions& options, const Walker& walker, const Probes& probes,
@@ -270,10 +249,10 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
 
   // What would be missed least goes, unless it would be missed by coverage.
   const auto share = [&](double of) { return static_cast<std::size_t>(of * static_cast<double>(before)); };
-  std::vector<double> sorted = state.costs;
+  std::vector<double> sorted = state.statistics.costs;
   std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(before / 2), sorted.end());
   const double limit = d.relocate_below * std::max(0.0, sorted[before / 2]);
-  const std::vector<std::uint32_t> by_cost = orderedByFalling(state.costs);
+  const std::vector<std::uint32_t> by_cost = orderedByFalling(state.statistics.costs);
   const std::size_t least = std::min(d.min_kernels, before);
   const std::size_t idle = what == Rebalance::kAll ? share(d.relocate_share) : 0;
   std::vector<std::uint8_t> gone(before, 0);
@@ -282,7 +261,7 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
     const std::uint32_t k = by_cost[n - 1];
     const std::size_t removed = before - present;
     const std::size_t room = d.max_kernels > present ? d.max_kernels - present : 0;
-    const bool of_no_use = removed < idle && state.costs[k] <= limit;
+    const bool of_no_use = removed < idle && state.statistics.costs[k] <= limit;
     const bool wanted = room < places && removed < idle + share(d.cover_share);
     if (!of_no_use && !wanted) break;
     if (!cover.remove(k)) continue;
@@ -303,7 +282,7 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
   const double inserted_share = what == Rebalance::kAll ? d.insert_share : 1;
   const std::size_t inserting =
       std::min(places, static_cast<std::size_t>(std::ceil(inserted_share * static_cast<double>(adding))));
-  const std::vector<std::uint32_t> by_error = orderedByFalling(state.errors);
+  const std::vector<std::uint32_t> by_error = orderedByFalling(state.statistics.errors);
   const double wide_threshold = wideThreshold(kernels);
   const auto mean_sharpness =
       static_cast<float>(std::accumulate(kernels.sharpnesses.begin(), kernels.sharpnesses.end(), 0.0) /
@@ -341,7 +320,7 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
     kernels.sharpnesses[k] = mean_sharpness;
     // Responses fall with the square of the distance: the area covered goes with the logarithm.
     kernels.thresholds[k] = insideThreshold(std::pow(wide_threshold, around.uncovered));
-    state.hits[k] = state.contributions[k] = 0;
+    state.statistics.hits[k] = state.statistics.contributions[k] = 0;
   }
   // What could not be inserted is made up for by splitting; a pass for coverage only gives back what it took.
   const std::size_t wanted_number = what == Rebalance::kAll ? adding : std::min(adding, before - present);
@@ -349,8 +328,8 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
       std::min(wanted_number > inserted ? wanted_number - inserted : std::size_t{0}, present);
   for (std::size_t n = 0; n < splitting; ++n)
     multiply(state, by_error[n], options, walker);
-  std::fill(state.errors.begin(), state.errors.end(), 0.0);
-  std::fill(state.costs.begin(), state.costs.end(), 0.0);
+  std::fill(state.statistics.errors.begin(), state.statistics.errors.end(), 0.0);
+  std::fill(state.statistics.costs.begin(), state.statistics.costs.end(), 0.0);
 }
 
 }  // namespace heatskin

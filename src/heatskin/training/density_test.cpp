@@ -25,13 +25,13 @@ TrainerState stateOf(const Surface& surface, std::size_t count) {
     state.kernels.thresholds[i] = 0.7f;
     state.kernels.sharpnesses[i] = 20.0f;
     state.kernels.colors[i] = Vec3f(0.1f, 0.0f, -0.1f);
-    state.adam_m.push_back({static_cast<float>(i)});
-    state.adam_v.push_back({static_cast<float>(i)});
-    state.velocities.emplace_back(0.1 * static_cast<double>(i), 0);
-    state.hits.push_back(10.0 + static_cast<double>(i));
-    state.contributions.push_back(10.0 + static_cast<double>(i));
-    state.errors.push_back(static_cast<double>(i));
-    state.costs.push_back(1.0);
+    state.optimiser.adam_m.push_back({static_cast<float>(i)});
+    state.optimiser.adam_v.push_back({static_cast<float>(i)});
+    state.optimiser.velocities.emplace_back(0.1 * static_cast<double>(i), 0);
+    state.statistics.hits.push_back(10.0 + static_cast<double>(i));
+    state.statistics.contributions.push_back(10.0 + static_cast<double>(i));
+    state.statistics.errors.push_back(static_cast<double>(i));
+    state.statistics.costs.push_back(1.0);
   }
   return state;
 }
@@ -39,8 +39,9 @@ TrainerState stateOf(const Surface& surface, std::size_t count) {
 void expectConsistent(const TrainerState& state) {
   const std::size_t count = state.kernels.size();
   for (const std::size_t size :
-       {state.adam_m.size(), state.adam_v.size(), state.velocities.size(), state.hits.size(),
-        state.contributions.size(), state.errors.size(), state.costs.size(), state.kernels.colors.size()}) {
+       {state.optimiser.adam_m.size(), state.optimiser.adam_v.size(), state.optimiser.velocities.size(),
+        state.statistics.hits.size(), state.statistics.contributions.size(), state.statistics.errors.size(),
+        state.statistics.costs.size(), state.kernels.colors.size()}) {
     EXPECT_EQ(size, count);
   }
 }
@@ -52,8 +53,8 @@ const Surface& grid() {
 
 TEST(Density, PruningRemovesTheUnusedAndKeepsTheRestTogether) {
   TrainerState state = stateOf(grid(), 20);
-  state.contributions[3] = 0;
-  state.hits[7] = 0;
+  state.statistics.contributions[3] = 0;
+  state.statistics.hits[7] = 0;
   DensityOptions options;
   options.min_kernels = 5;
   prune(state, options, 250);
@@ -61,15 +62,15 @@ TEST(Density, PruningRemovesTheUnusedAndKeepsTheRestTogether) {
   ASSERT_EQ(state.kernels.size(), 18u);
   expectConsistent(state);
   EXPECT_EQ(state.kernels.anisotropies[3], 5.0f) << "kernel 4 moved up";
-  EXPECT_EQ(state.adam_m[3][0], 4.0f);
+  EXPECT_EQ(state.optimiser.adam_m[3][0], 4.0f);
   EXPECT_EQ(state.kernels.anisotropies[6], 9.0f) << "kernel 8";
-  EXPECT_EQ(*std::max_element(state.hits.begin(), state.hits.end()), 0);
+  EXPECT_EQ(*std::max_element(state.statistics.hits.begin(), state.statistics.hits.end()), 0);
 }
 
 TEST(Density, PruningStopsAtTheMinimumAndKeepsTheStrongest) {
   TrainerState state = stateOf(grid(), 20);
   for (std::size_t i = 0; i < 20; ++i)
-    state.contributions[i] = 1e-3 * static_cast<double>((i * 7) % 20);
+    state.statistics.contributions[i] = 1e-3 * static_cast<double>((i * 7) % 20);
   DensityOptions options;
   options.min_kernels = 6;
   prune(state, options, 250);
@@ -89,7 +90,7 @@ TEST(Density, SplittingMovesBothHalvesAlongTheLongAxisAndShrinksThem) {
   options.density.growth = 1;
   const Walker walker(grid());
   const Vec3 before = grid().position(state.kernels.positions[3]);
-  state.errors = {0, 0, 0, 1000};
+  state.statistics.errors = {0, 0, 0, 1000};
   densify(state, options, walker, 75);
   ASSERT_EQ(state.kernels.size(), 5u);
   expectConsistent(state);
@@ -100,22 +101,22 @@ TEST(Density, SplittingMovesBothHalvesAlongTheLongAxisAndShrinksThem) {
   const Vec2 axis = frame.directionToFace(a - before).normalized();
   EXPECT_NEAR(std::abs(axis.dot(Vec2(std::cos(0.5), std::sin(0.5)))), 1, 1e-6);
   EXPECT_NEAR(state.kernels.thresholds[3], 1 - 0.3 / 1.6, 1e-6);
-  EXPECT_EQ(state.adam_m[3][0], 0.0f);
-  EXPECT_EQ(state.velocities[4], Vec2(0, 0));
+  EXPECT_EQ(state.optimiser.adam_m[3][0], 0.0f);
+  EXPECT_EQ(state.optimiser.velocities[4], Vec2(0, 0));
 }
 
 TEST(Density, SmallKernelsAreCloned) {
   TrainerState state = stateOf(grid(), 2);
   state.kernels.thresholds[1] = 0.95f;
-  state.errors = {0, 1000};
+  state.statistics.errors = {0, 1000};
   TrainOptions options;
   options.density.growth = 1;
   densify(state, options, Walker(grid()), 75);
   ASSERT_EQ(state.kernels.size(), 3u);
   EXPECT_EQ(state.kernels.positions[2].barycentric, state.kernels.positions[1].barycentric);
   EXPECT_EQ(state.kernels.thresholds[2], 0.95f);
-  EXPECT_EQ(state.adam_m[1][0], 1.0f) << "the original keeps its state";
-  EXPECT_EQ(state.adam_m[2][0], 0.0f);
+  EXPECT_EQ(state.optimiser.adam_m[1][0], 1.0f) << "the original keeps its state";
+  EXPECT_EQ(state.optimiser.adam_m[2][0], 0.0f);
 }
 
 /// Probes that are covered and right, without any kernel that acts there.
@@ -168,7 +169,7 @@ bool present(const TrainerState& state, std::size_t kernel) {
 
 TEST(Density, TheBudgetRuleMovesTheUselessToAnUncoveredErrorAndMendsIt) {
   TrainerState state = stateOf(grid(), 50);
-  state.costs[7] = state.costs[8] = 0;
+  state.statistics.costs[7] = state.statistics.costs[8] = 0;
   auto probes = probesOn(grid(), 300);
   for (const std::size_t i : {100, 200}) {
     probes.points[i].target = Vec3f(0.9f, 0.2f, 0.4f);
@@ -193,7 +194,7 @@ TEST(Density, TheBudgetRuleMovesTheUselessToAnUncoveredErrorAndMendsIt) {
 TEST(Density, AKernelWhoseAbsenceUncoversStays) {
   TrainerState state = stateOf(grid(), 50);
   for (const std::size_t k : {7, 8, 9, 10, 11})
-    state.costs[k] = 0;
+    state.statistics.costs[k] = 0;
   auto probes = probesOn(grid(), 300);
   const Vec3f colored = state.kernels.mean_color + state.kernels.colors[0];
   // 7 alone covers a place whose colour is not the mean.
@@ -219,8 +220,8 @@ TEST(Density, AKernelWhoseAbsenceUncoversStays) {
 TEST(Density, WhatIsUncoveredComesBeforeDetailEvenWhenTheBudgetIsFull) {
   TrainerState state = stateOf(grid(), 50);
   for (std::size_t i = 0; i < 50; ++i)
-    state.costs[i] = 100 + static_cast<double>(i);  // everything is of use
-  state.errors.assign(50, 1000.0);                  // and has errors
+    state.statistics.costs[i] = 100 + static_cast<double>(i);  // everything is of use
+  state.statistics.errors.assign(50, 1000.0);                  // and has errors
   auto probes = probesOn(grid(), 300);
   // One probe in three is bare, and kernels are as wide as a probe: a hundred places want one.
   for (std::size_t i = 0; i < 300; i += 3) {
@@ -254,7 +255,7 @@ TEST(Density, WhatIsUncoveredComesBeforeDetailEvenWhenTheBudgetIsFull) {
 
 TEST(Density, TheLastPassesOnlyCover) {
   TrainerState state = stateOf(grid(), 40);
-  state.costs[5] = 0;
+  state.statistics.costs[5] = 0;
   rebalance(state, budgetOf(60), Walker(grid()), probesOn(grid(), 300), Rebalance::kCoverage);
   EXPECT_EQ(state.kernels.size(), 40u) << "nothing is uncovered";
   EXPECT_TRUE(present(state, 5));

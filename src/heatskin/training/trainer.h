@@ -1,13 +1,9 @@
 #pragma once
 
 // The fit: pool -> batch -> evaluator -> compositor -> loss -> gradients -> optimisers -> density control
-// (METHOD sections 1-5). The trainer cannot tell evaluators apart. Same surface, options and seed: the same
-// kernels to the bit, for any number of threads.
+// (METHOD sections 1-5). Here is the order of these steps; each has its own file. The trainer cannot tell
+// evaluators apart. Same surface, options and seed: the same kernels to the bit, for any number of threads.
 
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <span>
 #include <vector>
 
 #include "heatskin/appearance/appearance.h"
@@ -15,19 +11,13 @@
 #include "heatskin/geodesic/walk.h"
 #include "heatskin/kernels/composite_block.h"
 #include "heatskin/kernels/kernel_set.h"
-#include "heatskin/training/density.h"
+#include "heatskin/training/batch_gradient.h"
 #include "heatskin/training/options.h"
 #include "heatskin/training/pool.h"
+#include "heatskin/training/schedule.h"
 #include "heatskin/training/trainer_state.h"
 
 namespace heatskin {
-
-/// Seconds spent so far, by phase; what threads do side by side is added up.
-struct TrainProfile {
-  double sampling = 0;
-  double candidates = 0;  ///< the evaluator's respond(): candidates and their responses
-  double forward = 0, backward = 0, optimiser = 0, rebuild = 0, density = 0;
-};
 
 /// What one step saw.
 struct StepReport {
@@ -44,6 +34,9 @@ class Trainer {
   Trainer(const Surface& surface, const Appearance& appearance, Evaluator& evaluator,
           const TrainOptions& options);
   ~Trainer();
+
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
 
   int stepsDone() const { return state_.step; }
   bool finished() const { return state_.step >= options_.steps; }
@@ -67,38 +60,25 @@ class Trainer {
   const TrainOptions& options() const { return options_; }
 
  private:
-  struct Part;
-  static constexpr std::size_t kParts = 16;  // fixed: the order of sums must not depend on threads
-
-  double pace() const;  // learning rates as a part of the first ones
+  bool densityDue() const;
   bool rebuildDue() const;
-  bool due(double from, double until, double every) const;
-  bool pruneDue() const;
-  bool densifyDue() const;
-  bool coverDue() const;
-  void evaluateParts();
-  void updateKernels(double rate);
-  void densityControl();
-  Probes probe();
-  int at(double fraction) const;
+  void controlDensity();
+  void rebuildIfDue();
+  void moveKernels();
 
   const Surface* surface_;
   Evaluator* evaluator_;
   TrainOptions options_;
+  Schedule schedule_;
   SamplePool pool_;
   Walker walker_;
+  Loss loss_;
   TrainerState state_;  // but for the pool's errors, which the pool has
   FilterTable filter_;
+  BatchGradient gradient_;
+  std::vector<Rigid2> motions_;  // [N] of the last step
   TrainProfile profile_;
   int rebuilt_at_ = -1;
-
-  std::vector<Rigid2> motions_;  // [N] of the last step
-
-  // The batch.
-  std::vector<std::uint32_t> indices_;
-  std::vector<SurfacePoint> batch_;
-  std::vector<float> losses_;
-  std::vector<std::unique_ptr<Part>> parts_;
 };
 
 }  // namespace heatskin

@@ -9,22 +9,38 @@
 
 #include "heatskin/base/vec.h"
 #include "heatskin/kernels/kernel_set.h"
+#include "heatskin/surface/surface.h"
+#include "heatskin/training/density_statistics.h"
 
 namespace heatskin {
 
-/// Parameters Adam moves: angle, anisotropy, threshold, sharpness, colour x 3; the last entry of adam_v is
-/// the running size of position gradients.
+/// Parameters Adam moves: angle, anisotropy, threshold, sharpness, colour x 3, and one that is not used.
 inline constexpr std::size_t kAdamParameters = 8;
+
+/// What the optimisers remember of each kernel, and of the mean colour.
+struct OptimiserState {
+  std::vector<std::array<float, kAdamParameters>> adam_m, adam_v;  // [N]
+  std::vector<Vec2> velocities;                                    // [N] of the positions, face coordinates
+  std::array<double, 3> mean_m{}, mean_v{};                        ///< Adam's, of the mean colour
+
+  /// Nothing about `count` kernels.
+  void reset(std::size_t count);
+  /// Keeps the kernels named in `kept` (increasing indices), in order.
+  void select(const std::vector<std::uint32_t>& kept);
+  void append();               ///< a new kernel
+  void forget(std::size_t i);  ///< kernel `i` became another one
+};
 
 struct TrainerState {
   int step = 0;  ///< steps done
   KernelSet kernels;
-  std::vector<std::array<float, kAdamParameters>> adam_m, adam_v;  // [N]
-  std::vector<Vec2> velocities;                                    // [N] of the positions, face coordinates
-  std::array<double, 3> mean_m{}, mean_v{};                        ///< Adam's, of the mean colour
-  std::vector<double> hits, contributions, errors, costs;          // [N] density accumulators
-  std::vector<float> pool_errors;                                  // [pool]
+  OptimiserState optimiser;
+  DensityStatistics statistics;
+  std::vector<float> pool_errors;  // [pool]
 };
+
+/// Whether all arrays have one entry per kernel and the kernels are valid ones on this surface.
+bool isConsistent(const TrainerState& state, const Surface& surface);
 
 /// Calls visit(name, field) for every field, always in the same order; fields are int, Vec3f, fixed arrays or
 /// vectors of plain data (SurfacePoint, float, double, Vec2, Vec3f, std::array). A new field needs one line
@@ -39,15 +55,15 @@ void visitFields(State& state, Visitor&& visit) {
   visit("thresholds", state.kernels.thresholds);
   visit("sharpnesses", state.kernels.sharpnesses);
   visit("colors", state.kernels.colors);
-  visit("adam_m", state.adam_m);
-  visit("adam_v", state.adam_v);
-  visit("velocities", state.velocities);
-  visit("mean_m", state.mean_m);
-  visit("mean_v", state.mean_v);
-  visit("hits", state.hits);
-  visit("contributions", state.contributions);
-  visit("errors", state.errors);
-  visit("costs", state.costs);
+  visit("adam_m", state.optimiser.adam_m);
+  visit("adam_v", state.optimiser.adam_v);
+  visit("velocities", state.optimiser.velocities);
+  visit("mean_m", state.optimiser.mean_m);
+  visit("mean_v", state.optimiser.mean_v);
+  visit("hits", state.statistics.hits);
+  visit("contributions", state.statistics.contributions);
+  visit("errors", state.statistics.errors);
+  visit("costs", state.statistics.costs);
   visit("pool_errors", state.pool_errors);
 }
 

@@ -1,0 +1,124 @@
+#include "heatskin/training/batch_gradient.h"
+
+#include <algorithm>
+
+#include "heatskin/base/parallel.h"
+#include "heatskin/base/stopwatch.h"
+
+namespace heatskin {
+
+/// A fixed part of the batch: its sums and its memory.
+struct BatchGradient::Part {
+  GradientSums sums;
+  LossSums loss_sums;
+  ResponseBlock responses;
+  CompositeBlock composite;
+  LossBlock loss;
+  std::vector<Vec3f> targets;
+  std::vector<float> weights;
+  std::vector<double> inverse_probability_weights;
+  std::vector<float> dx;
+  TrainProfile profile;
+};
+
+BatchGradient::BatchGradient(std::size_t batch) : indices_(batch), points_(batch), squared_errors_(batch) {
+  for (std::size_t p = 0; p < kParts; ++p)
+    parts_.push_back(std::make_unique<Part>());
+}
+
+BatchGradient::~BatchGradient() = default;
+
+void BatchGradient::evaluate(const SamplePool& pool, Evaluator& evaluator, const FilterTable& filter,
+                             const Loss& loss, std::size_t kernels, bool count_errors,
+                             TrainProfile& profile) {
+  const std::size_t batch = indices_.size(), part_size = (batch + kParts - 1) / kParts;
+  for (auto& part : parts_) {
+    part->loss_sums = {};
+    part->profile = {};
+    part->sums.reset(kernels);
+  }
+  draw(pool, part_size);
+  Stopwatch preparation;
+  evaluator.prepare(points_);
+  profile.rebuild += preparation.lap();
+  parallelBlocks(batch, part_size, [&](std::size_t p, std::size_t begin, std::size_t end) {
+    evaluatePart(*parts_[p], begin, end, pool, evaluator, filter, loss, count_errors);
+  });
+  for (const auto& part : parts_) {
+    profile.sampling += part->profile.sampling;
+    profile.candidates += part->profile.candidates;
+    profile.forward += part->profile.forward;
+    profile.backward += part->profile.backward;
+  }
+}
+
+void BatchGradient::draw(const SamplePool& pool, std::size_t part_size) {
+  parallelBlocks(indices_.size(), part_size, [&](std::size_t p, std::size_t begin, std::size_t end) {
+    Stopwatch watch;
+    pool.draw(begin, std::span(indices_).subspan(begin, end - begin));
+    // The pool is far larger than the caches: ask for rows well before they are needed.
+    constexpr std::size_t kAhead = 32;
+    for (std::size_t i = begin; i < end; ++i) {
+      if (i + kAhead < end) {
+        __builtin_prefetch(&pool.points()[indices_[i + kAhead]]);
+        __builtin_prefetch(&pool.colors()[indices_[i + kAhead]]);
+      }
+      points_[i] = pool.points()[indices_[i]];
+    }
+    parts_[p]->profile.sampling = watch.lap();
+  });
+}
+
+void BatchGradient::evaluatePart(Part& part, std::size_t part_begin, std::size_t part_end,
+                                 const SamplePool& pool, const Evaluator& evaluator,
+                                 const FilterTable& filter, const Loss& loss, bool count_errors) {
+  Stopwatch watch;
+  for (std::size_t begin = part_begin; begin < part_end; begin += kQueryBlock) {
+    const std::size_t count = std::min(kQueryBlock, part_end - begin);
+    const std::span<const SurfacePoint> queries = std::span(points_).subspan(begin, count);
+    part.targets.resize(count);
+    part.weights.resize(count);
+    part.inverse_probability_weights.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint32_t index = indices_[begin + i];
+      part.targets[i] = pool.colors()[index];
+      part.weights[i] = pool.weighted() ? pool.lossWeight(index) : 1.0f;
+      part.inverse_probability_weights[i] = pool.rarity(index);
+    }
+    part.profile.forward += watch.lap();
+    evaluator.respond(queries, part.responses);
+    part.profile.candidates += watch.lap();
+    composite(part.responses, filter, part.composite);
+    loss.evaluate(part.composite, filter.meanColor(),
+                  {part.targets, part.weights, part.inverse_probability_weights}, part.loss,
+                  std::span(squared_errors_).subspan(begin, count), part.loss_sums);
+    part.profile.forward += watch.lap();
+    compositeVjp(part.responses, filter, part.composite, part.loss.d_colors,
+                 count_errors ? std::span<const float>(part.loss.absolute_errors) : std::span<const float>(),
+                 loss.curvature(), part.dx, part.sums);
+    evaluator.respondVjp(queries, part.responses, part.dx, part.sums);
+    part.profile.backward += watch.lap();
+  }
+}
+
+LossSums BatchGradient::lossSums() const {
+  LossSums sums;
+  for (const auto& part : parts_) {
+    sums.loss += part->loss_sums.loss;
+    sums.d_mean += part->loss_sums.d_mean;
+  }
+  return sums;
+}
+
+std::array<float, GradientRow::kSize> BatchGradient::row(std::uint32_t kernel) const {
+  std::array<float, GradientRow::kSize> row{};
+  for (const auto& part : parts_) {
+    const float* add = part->sums.find(kernel);
+    if (add == nullptr) continue;
+    for (std::size_t c = 0; c < GradientRow::kSize; ++c)
+      row[c] += add[c];
+  }
+  return row;
+}
+
+}  // namespace heatskin

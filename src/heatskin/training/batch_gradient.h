@@ -1,0 +1,60 @@
+#pragma once
+
+// Draws a batch and finds its loss and gradients: pool -> evaluator -> compositor -> loss and all the way
+// back.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "heatskin/evaluators/evaluator.h"
+#include "heatskin/kernels/composite_block.h"
+#include "heatskin/training/loss.h"
+#include "heatskin/training/pool.h"
+
+namespace heatskin {
+
+/// Seconds spent so far, by phase; what threads do side by side is added up.
+struct TrainProfile {
+  double sampling = 0;
+  double candidates = 0;  ///< the evaluator's respond(): candidates and their responses
+  double forward = 0, backward = 0, optimiser = 0, rebuild = 0, density = 0;
+};
+
+/// The gradients of one batch after the other; memory is kept. A batch is cut into a fixed number of parts,
+/// each with sums of its own: the order of additions does not depend on threads.
+class BatchGradient {
+ public:
+  explicit BatchGradient(std::size_t batch);
+  ~BatchGradient();
+
+  /// The batch the pool prepared, of kernels the evaluator and the filter table know; `kernels` is their
+  /// number. Adds to sampling, candidates, forward, backward and rebuild (the evaluator's prepare()).
+  void evaluate(const SamplePool& pool, Evaluator& evaluator, const FilterTable& filter, const Loss& loss,
+                std::size_t kernels, bool count_errors, TrainProfile& profile);
+
+  std::span<const std::uint32_t> indices() const { return indices_; }       // [batch] of pool samples
+  std::span<const float> squaredErrors() const { return squared_errors_; }  // [batch]
+
+  /// Sums of all parts.
+  LossSums lossSums() const;
+  std::array<float, GradientRow::kSize> row(std::uint32_t kernel) const;
+
+ private:
+  struct Part;
+  static constexpr std::size_t kParts = 16;
+
+  void draw(const SamplePool& pool, std::size_t part_size);
+  void evaluatePart(Part& part, std::size_t begin, std::size_t end, const SamplePool& pool,
+                    const Evaluator& evaluator, const FilterTable& filter, const Loss& loss,
+                    bool count_errors);
+
+  std::vector<std::uint32_t> indices_;
+  std::vector<SurfacePoint> points_;
+  std::vector<float> squared_errors_;
+  std::vector<std::unique_ptr<Part>> parts_;
+};
+
+}  // namespace heatskin

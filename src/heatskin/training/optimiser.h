@@ -1,0 +1,36 @@
+#pragma once
+
+// One step of all that is learned: Adam for parameters and colours, GeodesicOpt for positions, and clamping
+// to the allowed ranges (projected gradient descent, METHOD section 4).
+
+#include <cstddef>
+
+#include "heatskin/training/adam.h"
+#include "heatskin/training/geodesic_opt.h"
+#include "heatskin/training/options.h"
+#include "heatskin/training/trainer_state.h"
+
+namespace heatskin {
+
+/// See the head of the file. Options and walker must outlive it.
+class Optimiser {
+ public:
+  /// For the step after state.step ones, with learning rates `pace` times the first ones.
+  Optimiser(const TrainOptions& options, const Walker& walker, int step, double pace);
+
+  /// Moves one kernel against the gradient in a finished row (GradientRow, after Evaluator::finish()).
+  /// Returns how it moved (GeodesicOpt::step()). Different kernels may be moved concurrently.
+  Rigid2 moveKernel(std::size_t kernel, const float* row, TrainerState& state) const;
+
+  /// Moves the mean colour.
+  void moveMean(const Vec3& gradient, TrainerState& state) const;
+
+ private:
+  const TrainOptions* options_;
+  double pace_;
+  Adam adam_;
+  GeodesicOpt geodesic_;
+  Adam::Four shape_sizes_, color_sizes_;
+};
+
+}  // namespace heatskin

@@ -1,0 +1,70 @@
+#include "heatskin/training/probes.h"
+
+#include <algorithm>
+
+#include "heatskin/base/parallel.h"
+#include "heatskin/base/rng.h"
+#include "heatskin/kernels/composite_block.h"
+#include "heatskin/kernels/compositor.h"
+#include "heatskin/training/streams.h"
+
+namespace heatskin {
+
+Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool& pool,
+                  const TrainOptions& options, int step) {
+  evaluator.expectBatches(false);
+  evaluator.rebuild(kernels);
+  evaluator.expectBatches(true);
+  FilterTable filter;
+  filter.build(kernels);
+  const RandomStream random(options.seed, streams::kProbes + (static_cast<std::uint64_t>(step) << 8));
+  // A kernel that no probe meets could go unseen.
+  constexpr std::size_t kProbesPerKernel = 4;
+  const std::size_t count = std::min(
+      std::max(options.density.insert_samples, kProbesPerKernel * options.density.max_kernels), pool.size());
+  Probes probes;
+  probes.points.resize(count);
+  probes.begin.assign(count + 1, 0);
+  std::vector<Influence> influences(count * kKeptKernels);
+  parallelFor(count, 1024, [&](std::size_t begin, std::size_t end) {
+    ResponseBlock responses;
+    CompositeBlock block;
+    std::vector<SurfacePoint> queries;
+    std::vector<std::size_t> indices;
+    for (std::size_t first = begin; first < end; first += kQueryBlock) {
+      const std::size_t size = std::min(kQueryBlock, end - first);
+      queries.resize(size);
+      indices.resize(size);
+      for (std::size_t i = 0; i < size; ++i) {
+        // Stratified over the pool, which is in the order of the surface.
+        const double place = (static_cast<double>(first + i) + random.uniform(first + i)) /
+                             static_cast<double>(count) * static_cast<double>(pool.size());
+        indices[i] = std::min(static_cast<std::size_t>(place), pool.size() - 1);
+        queries[i] = pool.points()[indices[i]];
+      }
+      evaluator.respond(queries, responses);
+      composite(responses, filter, block);
+      for (std::size_t i = 0; i < size; ++i) {
+        Probe& probe = probes.points[first + i];
+        probe.point = queries[i];
+        probe.target = pool.colors()[indices[i]];
+        probe.error = block.colors[i] - probe.target;
+        probe.sum = block.sums[i];
+        probe.weight = block.weights[i];
+        probes.begin[first + i + 1] = responses.counts[i];
+        for (std::size_t n = 0; n < responses.counts[i]; ++n) {
+          const std::size_t at = i * responses.stride + n;
+          influences[(first + i) * kKeptKernels + n] = {responses.kernels[at], block.f[at]};
+        }
+      }
+    }
+  });
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto own = influences.begin() + static_cast<std::ptrdiff_t>(i * kKeptKernels);
+    probes.influences.insert(probes.influences.end(), own, own + probes.begin[i + 1]);
+    probes.begin[i + 1] += probes.begin[i];
+  }
+  return probes;
+}
+
+}  // namespace heatskin

@@ -1,0 +1,61 @@
+#include "heatskin/training/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace heatskin {
+
+int Schedule::at(double fraction) const {
+  return static_cast<int>(std::lround(fraction * options_->steps));
+}
+
+double Schedule::pace(int step) const {
+  if (options_->rates.decay == Decay::kHalving)
+    return std::pow(0.5, std::floor(5.0 * step / options_->steps));
+  const double low = options_->rates.final_rate;
+  return low + (1 - low) * 0.5 * (1 + std::cos(std::numbers::pi * step / options_->steps));
+}
+
+bool Schedule::warmup(int step) const {
+  return step < at(options_->sampling.warmup_fraction);
+}
+
+bool Schedule::countsUse(int step) const {
+  return step >= at(options_->density.prune_count_from);
+}
+
+bool Schedule::countsErrors(int step) const {
+  return step >= at(options_->density.densify_count_from);
+}
+
+bool Schedule::due(int step, double from, double until, double every) const {
+  const int period = std::max(1, at(every));
+  return step > 0 && step >= at(from) && step < at(until) && step % period == 0;
+}
+
+bool Schedule::pruneDue(int step) const {
+  const DensityOptions& d = options_->density;
+  return d.rule == Density::kPaper && due(step, d.prune_from, d.prune_until, d.prune_every);
+}
+
+bool Schedule::densifyDue(int step) const {
+  const DensityOptions& d = options_->density;
+  return due(step, d.densify_from, d.densify_until, d.densify_every);
+}
+
+bool Schedule::coverDue(int step) const {
+  const DensityOptions& d = options_->density;
+  return d.rule == Density::kBudget && !densifyDue(step) &&
+         due(step, d.densify_from, d.cover_until, d.densify_every);
+}
+
+double Schedule::pruneScale() const {
+  return std::max(1, at(options_->density.prune_count_from));
+}
+
+double Schedule::densifyScale() const {
+  return std::max(1, at(options_->density.error_steps));
+}
+
+}  // namespace heatskin
