@@ -92,9 +92,19 @@ Result<void> FilePlan::refuseOverlaps() const {
   return {};
 }
 
+FilePlan::~FilePlan() {
+  std::error_code ignored;
+  for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder)
+    fs::remove(*folder, ignored);  // fails if something is in it
+}
+
 Result<void> FilePlan::settle() {
   if (auto apart = refuseOverlaps(); !apart) return apart;
   for (const fs::path& folder : folders_) {
+    const std::size_t outermost = made_.size();
+    std::error_code ignored;
+    for (fs::path part = folder; !part.empty() && !fs::exists(part, ignored); part = part.parent_path())
+      made_.insert(made_.begin() + static_cast<std::ptrdiff_t>(outermost), part);
     if (auto made = makeOutputFolder(folder); !made) return made;
   }
   for (const Entry& output : outputs_) {

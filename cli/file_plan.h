@@ -16,6 +16,11 @@ namespace heatskin::cli {
 
 class FilePlan {
  public:
+  FilePlan() = default;
+  FilePlan(const FilePlan&) = delete;
+  FilePlan& operator=(const FilePlan&) = delete;
+  ~FilePlan();  // removes the folders that were made and stayed empty: the verb failed
+
   /// A file that is read; `role` is how the user gave it: "ASSET", "--points". "-" is stdin. Empty paths are
   /// options that were not given, here and below.
   void reads(const std::filesystem::path& path, std::string role);
@@ -49,6 +54,7 @@ class FilePlan {
   std::vector<Entry> inputs_, outputs_;
   std::vector<std::filesystem::path> folders_, locked_;
   std::vector<FileLock> locks_;
+  std::vector<std::filesystem::path> made_;  // folders, outer ones first
 };
 
 }  // namespace heatskin::cli

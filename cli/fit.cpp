@@ -299,8 +299,8 @@ class Fit : public Verb {
     const std::size_t budget = config.train.density.max_kernels;
     if (coveringBudget(needed) <= budget) return;
     const std::string what = fmt::format(
-        "{}: {} are too few to cover the surface ({}): it takes {} at least", displayPath(asset_),
-        counted(budget, "kernel", "kernels"),
+        "{}: {} too few to cover the surface ({}): it takes {} at least", displayPath(asset_),
+        counted(budget, "kernel is", "kernels are"),
         counted(subject.surface.componentCount(), "separate part", "separate parts"), grouped(needed));
     std::string message;
     if (named || !ours) {

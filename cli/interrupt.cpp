@@ -15,6 +15,7 @@ namespace {
 
 std::atomic<int> g_signal = 0;  // the first one
 std::atomic<int> g_graceful = 0;
+std::atomic<bool> g_finished = false;
 
 std::mutex& writingMutex() {
   // Never destroyed: the listening thread may need it until the process is gone.
@@ -35,7 +36,7 @@ bool isIgnored(int number) {
 [[noreturn]] void listen(sigset_t signals) {
   int number = 0;
   while (true) {
-    if (::sigwait(&signals, &number) != 0) continue;
+    if (::sigwait(&signals, &number) != 0 || g_finished) continue;
     const bool first = g_signal.exchange(number) == 0;
     if (!first || g_graceful == 0) break;
   }
@@ -84,6 +85,10 @@ GracefulInterrupt::GracefulInterrupt() {
 
 GracefulInterrupt::~GracefulInterrupt() {
   --g_graceful;
+}
+
+void ignoreFurtherInterrupts() {
+  g_finished = true;
 }
 
 void removeOnInterrupt(const std::filesystem::path& file) {

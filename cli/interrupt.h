@@ -28,6 +28,10 @@ class GracefulInterrupt {
   GracefulInterrupt& operator=(const GracefulInterrupt&) = delete;
 };
 
+/// All results are written and only memory is left to be freed: a signal that comes now must not turn success
+/// into failure.
+void ignoreFurtherInterrupts();
+
 /// A file (a lock) that has to go when a signal ends the program.
 void removeOnInterrupt(const std::filesystem::path& file);
 

@@ -242,8 +242,9 @@ Result<void> runVerb(const VerbEntry& entry, std::vector<std::string> arguments,
   if (auto ready = verb->prepare(session); !ready) return ready;
   if (auto settled = session.files.settle(); !settled) return settled;
   auto outcome = verb->run(session);
-  if (!outcome) return outcome;
-  return console.flush();
+  if (outcome) outcome = console.flush();
+  if (outcome) ignoreFurtherInterrupts();
+  return outcome;
 }
 
 Result<void> run(const std::vector<std::string>& arguments, Console& console) {

@@ -171,6 +171,12 @@ class Render : public Verb {
           "{}: has no kernels, so there is no {} to draw; give the .glb that 'heatskin fit' wrote", file_,
           mode_));
     }
+    if (app_->count("--filter") > 0 && subject->fitted && mode_ != "error" &&
+        subject->transparency(filter()).opaque()) {
+      session.console.warning(fmt::format(
+          "{}: --filter has no effect: colours come from kernels, and no texture of the file is see-through",
+          file_));
+    }
     if (mode_ != "error") return draw(session, *subject, colors(*subject));
 
     const auto truth = loadSubject(session, reference_file_, options);
@@ -241,6 +247,9 @@ class Render : public Verb {
                   "use --azimuth or --turntable");
     if (given("--error-full") && mode_ != "error")
       return idle("--error-full", "in mode " + mode_, "add --mode error or leave it out");
+    if (transparent_ && sheet_)
+      return idle("--background transparent", "with --sheet, whose labels need a ground",
+                  "leave out --sheet for one file per picture");
     if (no_legend_ && !map()) return idle("--no-legend", "in mode " + mode_, "only maps have a scale");
     if (given("--filter") && (mode_ == "normals" || mode_ == "coverage") && !atlas_)
       return idle("--filter", "in mode " + mode_, "no texture is read there");
@@ -422,6 +431,7 @@ class Render : public Verb {
     json["faces_drawn"] = atlas.faces_drawn;
     json["faces_without_uvs"] = atlas.faces_without_uvs;
     json["faces_without_area"] = atlas.faces_without_area;
+    json["faces_cut"] = atlas.faces_cut;
     return saveJson(console, session.common.json, json);
   }
 

@@ -126,6 +126,11 @@ TEST_F(Options, WithoutEffectAreNotSilent) {
   expectUsageError(
       {"query", glb, "--points", folder_.write("p.csv", "0,0,0\n"), "-o", folder_ / "o.npy", "--no-header"},
       "--no-header has no effect");
+  expectWarning({"render", glb, "-o", folder_ / "o.png", "--size", "16", "--filter", "nearest"},
+                glb + ": --filter has no effect");
+  expectUsageError(
+      {"render", mesh(), "-o", folder_ / "o.png", "--views", "2", "--sheet", "--background", "transparent"},
+      "--background transparent has no effect with --sheet");
   expectUsageError({"bench", "walk", "--steps", "200"}, "--steps is for 'heatskin bench speed' only");
   expectUsageError({"bench", "walk", "--names"}, "--names");
   expectUsageError({"bench", "--repeats", "3"}, "--repeats needs the NAME");

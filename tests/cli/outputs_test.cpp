@@ -121,6 +121,18 @@ TEST_F(Outputs, NeverReplaceOneAnother) {
   expectRefused({"demo", "-o", at("new"), "--json", at("new/pumpkin_fit.glb")}, 2, "cannot hold both");
 }
 
+TEST_F(Outputs, AFolderThatWasMadeForNothingGoes) {
+  makeProduct();
+  const std::vector<std::string> wrong = {"eval",      at("a.glb"), "--reference",
+                                          at("a.glb"), "--report",  at("deep/new/page")};
+  EXPECT_EQ(run(wrong), 3) << last_.err;  // the asset has no kernels
+  EXPECT_FALSE(fs::exists(at("deep")));
+  fs::create_directories(at("deep/new"));
+  EXPECT_EQ(run(wrong), 3) << last_.err;
+  EXPECT_TRUE(fs::exists(at("deep/new"))) << "was there before";
+  EXPECT_FALSE(fs::exists(at("deep/new/page")));
+}
+
 TEST_F(Outputs, AreTheSameFileUnderEveryName) {
   fs::create_hard_link(at("a.glb"), at("hard.json"));
   fs::create_symlink("a.glb", at("soft.json"));

@@ -17,11 +17,8 @@ Result<KernelTexture> KernelTexture::create(std::shared_ptr<const Surface> surfa
   auto evaluator = makeEvaluator(*surface, options, preparation);
   if (!evaluator) return evaluator.error();
   if (const auto* local = dynamic_cast<const local::LocalEvaluator*>(evaluator->get())) {
+    if (auto justified = local->checkPairs(kernels); !justified) return justified.error();
     const double pairs = local->estimatePairs(kernels);
-    if (pairs > static_cast<double>(local::kMostPairs)) {
-      return inputError(fmt::format("its kernels reach about {:.2g} faces in all, at most {:.2g} can be held",
-                                    pairs, static_cast<double>(local::kMostPairs)));
-    }
     const auto fits =
         askMemory(fmt::format("evaluating {} kernels that reach about {:.2g} faces", kernels.size(), pairs),
                   local->pairBytes(pairs));

@@ -236,18 +236,20 @@ Result<KernelSet> unpackKernels(const ProductExtension& extension, std::span<con
   return kernels;
 }
 
-/// How many kernel-face pairs an evaluator would make, about. Small files may ask for far too many: every
-/// kernel on every face.
-double estimatePairs(const KernelSet& kernels, const Surface& surface, const EvaluatorOptions& evaluator) {
+/// Small files may ask for far too many kernel-face pairs: every kernel on every face.
+Result<void> checkPairs(const KernelSet& kernels, const Surface& surface, const EvaluatorOptions& evaluator) {
   if (evaluator.method != "local") {
     // Every face lists little more than the candidates of a query.
     const std::size_t candidates =
         evaluator.method == "thermal" ? evaluator.thermal.candidates : evaluator.spectral.candidates;
-    return 4.0 * static_cast<double>(candidates) * surface.faceCount();
+    const double pairs = 4.0 * static_cast<double>(candidates) * surface.faceCount();
+    if (pairs <= static_cast<double>(local::kMostPairs)) return {};
+    return inputError(fmt::format("{} faces with {} candidates each are more than can be held",
+                                  surface.faceCount(), candidates));
   }
   const double most = static_cast<double>(kernels.size()) * surface.faceCount();
-  if (most <= static_cast<double>(local::kMostPairs)) return most;
-  return local::LocalEvaluator(surface, evaluator.local).estimatePairs(kernels);
+  if (most <= local::justifiedPairs(kernels.size(), 0)) return {};
+  return local::LocalEvaluator(surface, evaluator.local).checkPairs(kernels);
 }
 
 const RawExtension* findExtension(const Asset& asset) {
@@ -369,12 +371,8 @@ Result<Product> decode(Asset asset) {
   }
   auto kernels = unpackKernels(*extension, view->bytes, asset, *surface);
   if (!kernels) return refuse(kernels.error());
-  if (const double pairs = estimatePairs(*kernels, *surface, extension->options);
-      pairs > static_cast<double>(local::kMostPairs)) {
-    return refuse(
-        inputError(fmt::format("its kernels reach about {:.2g} faces in all, at most {:.2g} can be held",
-                               pairs, static_cast<double>(local::kMostPairs))));
-  }
+  if (auto justified = checkPairs(*kernels, *surface, extension->options); !justified)
+    return refuse(justified.error());
 
   if (!extension->constant_materials.empty() &&
       extension->constant_materials.back() >= asset.materials.size()) {

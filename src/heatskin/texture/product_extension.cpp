@@ -46,7 +46,7 @@ void visitLocalOptions(Options& options, Visitor&& visit) {
   (void)rebuild_interval;  // only matters while kernels move
   visit.number("diffusionTime", diffusion_time, 1e-9, 1e9);
   visit.number("windowSigma", window_sigma, 0, 1e9);
-  visit.number("maxRadius", max_radius, 1e-9, 1);
+  visit.number("maxRadius", max_radius, 1e-9, 10);
   visit.number("supportTail", support_tail, 1e-4, 0.5);
   visit.size("candidates", candidates, 1, 256);
   visit.choice("candidateRule", rule, kRuleNames);

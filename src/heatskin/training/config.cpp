@@ -118,7 +118,7 @@ constexpr Option kOptions[] = {
 
     option("local.diffusion_time", HEATSKIN_FIELD(evaluator.local.diffusion_time), 1e-6, 1e3, "t of the heat kernel"),
     option("local.window_sigma", HEATSKIN_FIELD(evaluator.local.window_sigma), 0, kMaxLength, "sigma of the geodesic window; 0: no window (V0)"),
-    option("local.max_radius", HEATSKIN_FIELD(evaluator.local.max_radius), 1e-4, 1, "cap of the support radius"),
+    option("local.max_radius", HEATSKIN_FIELD(evaluator.local.max_radius), 1e-4, kMaxLength, "cap of the support radius"),
     option("local.support_tail", HEATSKIN_FIELD(evaluator.local.support_tail), 1e-4, 0.5, "f at the rim of the support"),
     option("local.candidates", HEATSKIN_FIELD(evaluator.local.candidates), 1, 256, "kernels a query looks at"),
     choice<kCandidateRules>("local.rule", HEATSKIN_FIELD(evaluator.local.rule), "which kernels, where a face has too many: the query's nearest (PQ), its face's (PF), or the query's nearest in units of their supports (by_reach)"),

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "heatskin/base/hilbert.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/kernels/compositor.h"
@@ -150,6 +152,14 @@ double LocalEvaluator::estimatePairs(const KernelSet& kernels) const {
   });
   return std::accumulate(reached.begin(), reached.end(), 0.0) / static_cast<double>(samples) *
          static_cast<double>(kernels.size());
+}
+
+Result<void> LocalEvaluator::checkPairs(const KernelSet& kernels, double share) const {
+  const double most = share * justifiedPairs(kernels.size(), supportSurface().faceCount());
+  const double pairs = estimatePairs(kernels);
+  if (pairs <= most) return {};
+  return inputError(fmt::format("{} kernels reach about {:.2g} faces in all, at most {:.2g} are worked with",
+                                kernels.size(), pairs, most));
 }
 
 double LocalEvaluator::pairBytes(double pairs) const {

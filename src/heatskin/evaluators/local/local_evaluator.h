@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "heatskin/base/result.h"
 #include "heatskin/evaluators/evaluator.h"
 #include "heatskin/evaluators/local/options.h"
 #include "heatskin/evaluators/local/pair_response.h"
@@ -34,6 +35,10 @@ class LocalEvaluator final : public Evaluator {
   /// How many kernel-face pairs rebuild() would make, about: on the surface that supports live on, from a
   /// sample of the kernels where it matters.
   double estimatePairs(const KernelSet& kernels) const;
+
+  /// Refuses kernels that reach more faces than their number and that of the faces justifies, by `share` of
+  /// what is allowed: a fit leaves room for its kernels to change.
+  Result<void> checkPairs(const KernelSet& kernels, double share = 1) const;
 
   /// Bytes rebuild() takes for so many pairs.
   double pairBytes(double pairs) const;

@@ -4,6 +4,7 @@
 // "Radius-bounded batched development"). A development is a motion of the plane: face coordinates from the
 // face coordinates of the kernel's own face at the time of the rebuild.
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -14,9 +15,18 @@
 
 namespace heatskin::local {
 
-/// Kernel-face pairs that can be held: numbers of pairs stay far within 32 bits. Reader, texture and builder
-/// agree on it.
+/// Kernel-face pairs that can be held: numbers of pairs stay far within 32 bits.
 inline constexpr std::size_t kMostPairs = std::size_t{1} << 27;
+
+/// Pairs that so many kernels on so many faces can need. Of the kernels that reach a face a query uses some
+/// dozens: textures have up to a few hundred per face. Many times that is a mistake, or a small file that
+/// asks for a day's work.
+inline double justifiedPairs(std::size_t kernels, std::size_t faces) {
+  const double few = 1 << 22, per_face = 1024, per_kernel = 16;
+  const double justified =
+      std::max({few, per_face * static_cast<double>(faces), per_kernel * static_cast<double>(kernels)});
+  return std::min(static_cast<double>(kMostPairs), justified);
+}
 
 /// Where a propagation starts and how far it goes.
 struct SupportSource {
