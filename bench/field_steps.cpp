@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "heatskin/appearance/appearance.h"
+#include "heatskin/appearance/appearance_target.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/evaluators/evaluate_colors.h"
 #include "heatskin/evaluators/fields/field_evaluator.h"
@@ -58,7 +59,8 @@ Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, std::
   if (!made) return made.error();
   auto& evaluator = static_cast<fields::FieldEvaluator&>(**made);
   const Appearance appearance(asset, surface);
-  Trainer trainer(surface, appearance, evaluator, trainOptions(*config));
+  Trainer trainer(surface, AppearanceTarget(appearance, config->train.filter), evaluator,
+                  trainOptions(*config));
   const int all = threadCount();
   for (int i = 0; i < kWarmSteps; ++i)
     trainer.step();

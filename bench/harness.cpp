@@ -1,21 +1,12 @@
 #include "bench/harness.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
-#include <fstream>
-#include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/resource.h>
-#include <unistd.h>
 
-#ifdef __linux__
-#include <sched.h>
-#endif
-
-#include "heatskin/kernels/simd_level.h"
+#include "heatskin/metrics/statistics.h"
 
 namespace heatskin::bench {
 namespace {
@@ -26,43 +17,13 @@ std::vector<BenchInfo>& registry() {
   return benches;
 }
 
-double percentile(std::span<const double> sorted, double fraction) {
-  const double place = fraction * static_cast<double>(sorted.size() - 1);
-  const auto low = static_cast<std::size_t>(std::floor(place));
-  const std::size_t high = std::min(low + 1, sorted.size() - 1);
-  const double t = place - static_cast<double>(low);
-  return (1 - t) * sorted[low] + t * sorted[high];
-}
-
-std::string cpuName() {
-  std::ifstream info("/proc/cpuinfo");
-  std::string line;
-  while (std::getline(info, line)) {
-    for (const char* key : {"model name", "Model", "Hardware"}) {
-      if (line.rfind(key, 0) != 0) continue;
-      const std::size_t colon = line.find(':');
-      if (colon != std::string::npos && colon + 2 < line.size()) return line.substr(colon + 2);
-    }
-  }
-  return "unknown";
-}
-
-int usableCores() {
-#ifdef __linux__
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0) return CPU_COUNT(&set);
-#endif
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
-
 }  // namespace
 
 Spread spreadOf(std::span<const double> values) {
   if (values.empty()) return {};
-  std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
-  return {percentile(sorted, 0.5), sorted.front(),          sorted.back(),
-          percentile(sorted, 0.1), percentile(sorted, 0.9), static_cast<int>(sorted.size())};
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  return {percentile(values, 50),         *least, *most, percentile(values, 10), percentile(values, 90),
+          static_cast<int>(values.size())};
 }
 
 BenchRow measuredRow(std::string name, std::string unit, std::span<const double> values, std::string note) {
@@ -72,26 +33,6 @@ BenchRow measuredRow(std::string name, std::string unit, std::span<const double>
 
 BenchRow countedRow(std::string name, std::string unit, double value, std::string note) {
   return {std::move(name), value, std::move(unit), {value, value, value, value, value, 1}, std::move(note)};
-}
-
-Machine describeMachine() {
-  Machine machine;
-  machine.cpu = cpuName();
-  machine.cores = usableCores();
-  machine.simd = simdLevel();
-#if defined(__clang__)
-  machine.compiler = fmt::format("clang {}.{}.{}", __clang_major__, __clang_minor__, __clang_patchlevel__);
-#elif defined(__GNUC__)
-  machine.compiler = fmt::format("gcc {}.{}.{}", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__);
-#endif
-#ifdef NDEBUG
-  machine.build = "release";
-#else
-  machine.build = "debug";
-#endif
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
-  if (pages > 0 && page > 0) machine.memory_gb = static_cast<double>(pages) * static_cast<double>(page) / 1e9;
-  return machine;
 }
 
 nlohmann::json toJson(const BenchReport& report) {
@@ -152,12 +93,6 @@ std::filesystem::path assetsFolder() {
     if (fs::is_directory(candidate, error)) return fs::weakly_canonical(candidate, error);
   }
   return {};
-}
-
-std::size_t peakResidentBytes() {
-  rusage usage{};
-  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
-  return static_cast<std::size_t>(usage.ru_maxrss) * 1024;  // kibibytes on Linux
 }
 
 std::string threadsText(int threads) {

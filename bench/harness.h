@@ -14,8 +14,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "heatskin/base/machine.h"
 #include "heatskin/base/progress.h"
 #include "heatskin/base/result.h"
+#include "heatskin/kernels/simd_level.h"
 
 namespace heatskin::bench {
 
@@ -56,22 +58,11 @@ BenchRow measuredRow(std::string name, std::string unit, std::span<const double>
 /// A row for something counted once.
 BenchRow countedRow(std::string name, std::string unit, double value, std::string note = {});
 
-/// What the figures were made on.
-struct Machine {
-  std::string cpu;   ///< model name as the system tells it
-  int cores = 0;     ///< usable by this process
-  std::string simd;  ///< level in use: "AVX3" (AVX-512), "AVX2", "SSE4", "NEON", ...
-  std::string compiler;
-  std::string build;  ///< "release", or "debug" when assertions are on; figures of a debug build mean nothing
-  double memory_gb = 0;
-};
-Machine describeMachine();
-
 struct BenchReport {
   std::string name;
   std::string subject;  ///< what was measured on, such as the asset's name and its face count
   std::vector<BenchRow> rows;
-  Machine machine = describeMachine();
+  Machine machine = describeMachine(simdLevel());
 };
 
 /// {name, subject, rows: [{name, value, unit, median, min, p10, p90, repeats, note}], machine}
@@ -93,9 +84,6 @@ double secondsOf(Function&& function) {
 /// The folder of the shared test assets ($HEATSKIN_ASSETS or ../shared/assets seen from here or from the
 /// program), empty when there is none.
 std::filesystem::path assetsFolder();
-
-/// Largest resident size of this process so far, in bytes.
-std::size_t peakResidentBytes();
 
 using BenchFunction = Result<BenchReport> (*)(const BenchOptions& options);
 

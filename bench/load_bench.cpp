@@ -16,6 +16,7 @@
 
 #include "heatskin/appearance/appearance.h"
 #include "heatskin/demo/pumpkin.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/io/load.h"
 #include "heatskin/surface/surface.h"
@@ -74,7 +75,7 @@ Result<void> measure(const Subject& subject, const BenchOptions& options, BenchR
       seconds[0] = secondsOf([&] { asset = loadAsset(subject.path); });
       if (!asset) return void(error = asset.error().message);
       Result<Surface> built = Error{};
-      seconds[1] = secondsOf([&] { built = Surface::build(*asset); });
+      seconds[1] = secondsOf([&] { built = buildSurface(*asset); });
       if (!built) return void(error = built.error().message);
       seconds[2] = secondsOf([&] { const Appearance look(*asset, *built); });
       faces = built->faceCount();

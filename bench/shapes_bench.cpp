@@ -12,9 +12,11 @@
 #include <fmt/format.h>
 
 #include "heatskin/appearance/appearance.h"
+#include "heatskin/appearance/appearance_target.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/evaluators/evaluate_colors.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/surface/farthest_points.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/training/config.h"
@@ -141,7 +143,7 @@ Result<Costs> measure(const Shape& shape, std::size_t faces, const BenchOptions&
   asset.instances.push_back({"", 0, Affine3::Identity()});
   Costs costs;
   Stopwatch watch;
-  auto surface = Surface::build(asset);
+  auto surface = buildSurface(asset);
   costs.surface = watch.lap();
   if (!surface) return surface.error();
   costs.faces = surface->faceCount();
@@ -162,7 +164,8 @@ Result<Costs> measure(const Shape& shape, std::size_t faces, const BenchOptions&
   config.train.sampling.pool = kPool;
   config.train.seed = options.seed;
   local::LocalEvaluator evaluator(*surface, config.evaluator.local);
-  Trainer trainer(*surface, appearance, evaluator, trainOptions(config));
+  Trainer trainer(*surface, AppearanceTarget(appearance, config.train.filter), evaluator,
+                  trainOptions(config));
   watch.lap();
   evaluator.rebuild(trainer.kernels());
   costs.rebuild = watch.lap();

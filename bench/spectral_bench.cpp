@@ -16,6 +16,7 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
 #include "heatskin/demo/pumpkin.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/load.h"
 #include "heatskin/operators/dense_kernels.h"
 #include "heatskin/operators/spectral_bases.h"
@@ -154,7 +155,7 @@ Result<BenchReport> runSpectralBench(const BenchOptions& options) {
     path = assetsFolder() / "spot/spot_triangulated.obj";
   auto asset = path.empty() ? Result<Asset>(makePumpkin()) : loadAsset(path);
   if (!asset) return asset.error();
-  const auto surface = Surface::build(*asset);
+  const auto surface = buildSurface(*asset);
   if (!surface) return surface.error();
   report.subject = fmt::format("{}, {} vertices, {} components",
                                path.empty() ? "built-in pumpkin" : path.filename().string(),

@@ -10,12 +10,14 @@
 #include <fmt/format.h>
 
 #include "heatskin/appearance/appearance.h"
+#include "heatskin/appearance/appearance_target.h"
 #include "heatskin/base/hilbert.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/demo/pumpkin.h"
 #include "heatskin/evaluators/evaluate_colors.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/load.h"
 #include "heatskin/metrics/psnr.h"
 #include "heatskin/surface/sampling.h"
@@ -44,7 +46,7 @@ struct Subject {
 };
 
 Result<std::unique_ptr<Subject>> makeSubject(Asset asset, std::string name) {
-  auto surface = Surface::build(asset);
+  auto surface = buildSurface(asset);
   if (!surface) return surface.error();
   Appearance appearance(asset, *surface);
   return std::make_unique<Subject>(
@@ -71,8 +73,10 @@ std::vector<double> lateStepRatios(const Subject& first, const Subject& second, 
   config.train.steps = most - most % kTurn;
   local::LocalEvaluator evaluators[] = {{first.surface, config.evaluator.local},
                                         {second.surface, config.evaluator.local}};
-  Trainer trainers[] = {{first.surface, first.appearance, evaluators[0], trainOptions(config)},
-                        {second.surface, second.appearance, evaluators[1], trainOptions(config)}};
+  const AppearanceTarget targets[] = {{first.appearance, config.train.filter},
+                                      {second.appearance, config.train.filter}};
+  Trainer trainers[] = {{first.surface, targets[0], evaluators[0], trainOptions(config)},
+                        {second.surface, targets[1], evaluators[1], trainOptions(config)}};
   std::vector<double> ratios;
   for (int step = 0; step < config.train.steps; step += kTurn) {
     double seconds[2];
@@ -197,14 +201,16 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
   for (int r = 0; r < 3; ++r) {
     init.push_back(secondsOf([&] {
       local::LocalEvaluator evaluator(subject.surface, config.evaluator.local);
-      const Trainer trainer(subject.surface, subject.appearance, evaluator, trainOptions(config));
+      const Trainer trainer(subject.surface, AppearanceTarget(subject.appearance, config.train.filter),
+                            evaluator, trainOptions(config));
       evaluator.rebuild(trainer.kernels());
     }));
   }
   rows.push_back(measuredRow("init_s", "s", init));
 
   local::LocalEvaluator evaluator(subject.surface, config.evaluator.local);
-  Trainer trainer(subject.surface, subject.appearance, evaluator, trainOptions(config));
+  Trainer trainer(subject.surface, AppearanceTarget(subject.appearance, config.train.filter), evaluator,
+                  trainOptions(config));
   std::vector<double> steps;
   if (progress != nullptr) progress->begin("fit", static_cast<std::size_t>(config.train.steps));
   Stopwatch watch;

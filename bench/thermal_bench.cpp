@@ -11,6 +11,7 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/demo/pumpkin.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/load.h"
 #include "heatskin/operators/dense_kernels.h"
 #include "heatskin/operators/eigenpairs.h"
@@ -188,7 +189,7 @@ Result<BenchReport> runThermalBench(const BenchOptions& options) {
   const bool exists = std::filesystem::exists(path, error);
   auto asset = exists || !options.asset.empty() ? loadAsset(path) : Result<Asset>(makePumpkin());
   if (!asset) return asset.error();
-  auto surface = Surface::build(*asset);
+  auto surface = buildSurface(*asset);
   if (!surface) return surface.error();
   report.subject = fmt::format("{}, {} vertices", exists ? path.filename().string() : "built-in pumpkin",
                                surface->vertexCount());

@@ -14,6 +14,7 @@
 
 #include "heatskin/base/files.h"
 #include "heatskin/evaluation/unfolding_accuracy.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/load.h"
 #include "heatskin/surface/surface.h"
 
@@ -108,7 +109,7 @@ Result<BenchReport> runUnfoldingBench(const BenchOptions& options) {
   load.load_images = false;
   const auto asset = loadAsset(path, load);
   if (!asset) return asset.error();
-  const auto surface = Surface::build(*asset);
+  const auto surface = buildSurface(*asset);
   if (!surface) return surface.error();
   const auto in_file = objPositions(path);
   if (!in_file) return in_file.error();

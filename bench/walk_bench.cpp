@@ -12,6 +12,7 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
 #include "heatskin/geodesic/walk.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/load.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/surface/surface.h"
@@ -67,7 +68,7 @@ Result<BenchReport> runWalkBench(const BenchOptions& options) {
     load.load_images = false;
     auto asset = loadAsset(path, load);
     if (!asset) return asset.error();
-    return Surface::build(*asset);
+    return buildSurface(*asset);
   }();
   if (!surface) return surface.error();
   report.subject = fmt::format("{}, {} faces", path.empty() ? "built-in torus" : path.filename().string(),

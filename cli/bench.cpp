@@ -72,7 +72,7 @@ class Bench : public Verb {
     const auto report = bench::runBench(name_, options);
     if (!report) return report.error();
 
-    const bench::Machine& machine = report->machine;
+    const Machine& machine = report->machine;
     console.heading(fmt::format("{}: {}", report->name, report->subject));
     std::vector<std::vector<std::string>> rows;
     for (const bench::BenchRow& row : report->rows) {

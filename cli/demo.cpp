@@ -11,18 +11,19 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
+#include "heatskin/base/machine.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/demo/pumpkin.h"
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/io/image.h"
+#include "heatskin/kernels/simd_level.h"
 #include "heatskin/rendering/camera.h"
 #include "heatskin/rendering/render.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/version.h"
 
-#include "bench/harness.h"
 #include "cli/evaluation_page.h"
 #include "cli/fit_job.h"
 #include "cli/report_page.h"
@@ -216,7 +217,7 @@ class Demo : public Verb {
 
   Result<void> report(Session& session, const Subject& subject, const FitJob& job, const FitOutcome& outcome,
                       ReportPage& page) {
-    const bench::Machine machine = bench::describeMachine();
+    const Machine machine = describeMachine(simdLevel());
     ReportPage::Rows rows = fitRows(job, outcome);
     rows.emplace_back("stem", percent(stem_below_half_) + " covered by less than half");
     page.section("Figures", "Of the file as stored, in this run.");

@@ -10,13 +10,13 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
+#include "heatskin/base/machine.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/evaluation/evaluate.h"
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/metrics/lpips.h"
 #include "heatskin/version.h"
 
-#include "bench/harness.h"
 #include "cli/evaluation_page.h"
 #include "cli/report_page.h"
 #include "cli/subject.h"
@@ -146,7 +146,7 @@ class Eval : public Verb {
     json["kernels"] = product.kernels.size();
     for (const char* key : {"init_s", "preprocess_s", "optimise_s", "median_step_ms"})
       json[key] = nullptr;  // known to fit only
-    json["peak_rss_mb"] = jsonNumber(static_cast<double>(bench::peakResidentBytes()) * 1e-6);
+    json["peak_rss_mb"] = jsonNumber(static_cast<double>(peakResidentBytes()) * 1e-6);
     json["model_bytes"] = product.model_bytes;
     json["method"] = fitted.texture.options().method;
     json["fitted_method"] = product.options.method;

@@ -14,8 +14,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "heatskin/appearance/appearance_target.h"
 #include "heatskin/base/files.h"
-#include "heatskin/texture/product.h"
+#include "heatskin/product/product.h"
 #include "heatskin/training/coverage.h"
 
 #include "cli/fit_job.h"
@@ -151,7 +152,8 @@ class Fit : public Verb {
       if (*moved) subject = makeSubject(session, std::move(subject->asset));
       if (!subject) return subject.error();
     }
-    if (auto something = checkSomethingToFit(subject->surface, subject->appearance, job->config.train.filter);
+    if (auto something = checkSomethingToFit(subject->surface,
+                                             AppearanceTarget(subject->appearance, job->config.train.filter));
         !something) {
       return inputError(fmt::format("{}: {}", displayPath(asset_), something.error().message));
     }

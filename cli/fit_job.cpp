@@ -9,11 +9,13 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
+#include "heatskin/base/machine.h"
 #include "heatskin/base/parallel.h"
-#include "heatskin/texture/product.h"
+#include "heatskin/product/asset_constants.h"
+#include "heatskin/product/fit_appearance.h"
+#include "heatskin/product/product.h"
 #include "heatskin/version.h"
 
-#include "bench/harness.h"
 #include "cli/evaluation_page.h"
 #include "cli/interrupt.h"
 
@@ -192,7 +194,7 @@ Json fitJson(const Subject& subject, const FitJob& job, const FitOutcome& outcom
                      {"density", nullptr}};
   for (const auto& [name, seconds] : wallProfile(fit.history))
     json["profile"][name] = jsonNumber(seconds);
-  json["peak_rss_mb"] = jsonNumber(static_cast<double>(bench::peakResidentBytes()) * 1e-6);
+  json["peak_rss_mb"] = jsonNumber(static_cast<double>(peakResidentBytes()) * 1e-6);
   json["model_bytes"] = outcome.stored->product.model_bytes;
   json["file_bytes"] = outcome.file_bytes;
   json["method"] = job.config.evaluator.method;
@@ -242,7 +244,7 @@ ReportPage::Rows fitRows(const FitJob& job, const FitOutcome& outcome) {
                   humanSeconds(fit.history.optimise_seconds), 1e3 * fit.median_step_seconds,
                   counted(static_cast<std::size_t>(threadCount()), "thread", "threads")));
   rows.emplace_back("memory",
-                    fmt::format("{} at most", humanBytes(static_cast<double>(bench::peakResidentBytes()))));
+                    fmt::format("{} at most", humanBytes(static_cast<double>(peakResidentBytes()))));
   return rows;
 }
 

@@ -9,8 +9,9 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "heatskin/appearance/appearance_target.h"
 #include "heatskin/base/files.h"
-#include "heatskin/texture/product.h"
+#include "heatskin/product/product.h"
 
 #include "cli/subject.h"
 #include "cli/verb.h"

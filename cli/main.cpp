@@ -20,6 +20,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "heatskin/base/edit_distance.h"
 #include "heatskin/base/memory_budget.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/kernels/simd_level.h"
@@ -52,23 +53,6 @@ constexpr VerbEntry kVerbs[] = {
 };
 
 constexpr const char* kHelpHint = "; 'heatskin --help' explains";
-
-/// Levenshtein distance, for "did you mean".
-std::size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j)
-    row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-    }
-  }
-  return row[b.size()];
-}
 
 /// The likeliest meant verb, or nullptr if none is near.
 const char* nearestVerb(std::string_view given) {

@@ -20,10 +20,10 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/io/table_file.h"
+#include "heatskin/product/product.h"
+#include "heatskin/product/source_triangles.h"
 #include "heatskin/surface/closest_point.h"
 #include "heatskin/texture/kernel_texture.h"
-#include "heatskin/texture/product.h"
-#include "heatskin/texture/source_triangles.h"
 
 #include "cli/subject.h"
 #include "cli/verb.h"

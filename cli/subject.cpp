@@ -8,6 +8,7 @@
 
 #include "heatskin/base/files.h"
 #include "heatskin/base/stopwatch.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/load.h"
 
 namespace heatskin::cli {
@@ -47,7 +48,7 @@ Result<Asset> loadApart(Session& session, const std::filesystem::path& path) {
 Result<Subject> makeSubject(Session& session, Asset asset, const SurfaceOptions& options) {
   Stopwatch watch;
   session.console.begin("building the surface", 0);
-  auto surface = Surface::build(asset, options);
+  auto surface = buildSurface(asset, options);
   session.console.end();
   if (!surface) return surface.error();
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "heatskin/base/result.h"
+#include "heatskin/product/product.h"
 #include "heatskin/rendering/atlas.h"
 #include "heatskin/rendering/render.h"
 #include "heatskin/texture/kernel_texture.h"
-#include "heatskin/texture/product.h"
 
 #include "cli/subject.h"
 #include "cli/verb.h"

@@ -3,6 +3,9 @@
 include(CMakePackageConfigHelpers)
 set(heatskin_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/heatskin)
 
+install(TARGETS heatskin_core EXPORT heatskinCoreTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS heatskin EXPORT heatskinTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -28,6 +31,7 @@ install(FILES ${PROJECT_BINARY_DIR}/generated/heatskin/version.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heatskin)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
+install(EXPORT heatskinCoreTargets NAMESPACE heatskin:: DESTINATION ${heatskin_package_dir})
 install(EXPORT heatskinTargets NAMESPACE heatskin:: DESTINATION ${heatskin_package_dir})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/heatskinConfig.cmake.in
                               ${PROJECT_BINARY_DIR}/heatskinConfig.cmake
@@ -38,17 +42,24 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/heatskinConfigVersion.cma
 install(FILES ${PROJECT_BINARY_DIR}/heatskinConfig.cmake ${PROJECT_BINARY_DIR}/heatskinConfigVersion.cmake
         DESTINATION ${heatskin_package_dir})
 
-# A static libheatskin needs its dependencies in every link, so they are not private then.
-set(heatskin_pc_packages "tbb fmt libpng libjpeg libwebp draco libhwy")
-set(heatskin_pc_libs "-lmeshoptimizer -lembree3")
-if(BUILD_SHARED_LIBS)
-  set(HEATSKIN_PC_REQUIRES_PRIVATE ${heatskin_pc_packages})
-  set(HEATSKIN_PC_LIBS_PRIVATE ${heatskin_pc_libs})
-else()
-  set(HEATSKIN_PC_REQUIRES ${heatskin_pc_packages})
-  set(HEATSKIN_PC_LIBS ${heatskin_pc_libs})
-endif()
-# The file finds its prefix from where it lies, so the tree may be moved.
+# heatskin.pc and heatskin_core.pc. A static library needs its dependencies in every link, so they are not private then.
+# The files find their prefix from where they lie, so the tree may be moved.
 file(RELATIVE_PATH HEATSKIN_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-configure_file(${PROJECT_SOURCE_DIR}/cmake/heatskin.pc.in ${PROJECT_BINARY_DIR}/heatskin.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/heatskin.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+function(heatskin_pkg_config name requires packages libs)
+  set(HEATSKIN_PC_NAME ${name})
+  set(HEATSKIN_PC_REQUIRES ${requires})
+  set(HEATSKIN_PC_REQUIRES_PRIVATE)
+  set(HEATSKIN_PC_LIBS)
+  set(HEATSKIN_PC_LIBS_PRIVATE)
+  if(BUILD_SHARED_LIBS)
+    set(HEATSKIN_PC_REQUIRES_PRIVATE ${packages})
+    set(HEATSKIN_PC_LIBS_PRIVATE ${libs})
+  else()
+    string(APPEND HEATSKIN_PC_REQUIRES " ${packages}")
+    set(HEATSKIN_PC_LIBS ${libs})
+  endif()
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/heatskin.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+heatskin_pkg_config(heatskin_core "eigen3" "tbb fmt libhwy" "-lmeshoptimizer")
+heatskin_pkg_config(heatskin "heatskin_core" "libpng libjpeg libwebp draco" "-lmeshoptimizer")

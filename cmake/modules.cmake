@@ -1,6 +1,7 @@
-# heatskin_module(NAME DEPS ... LIBS ...): the object library of src/heatskin/NAME and, from its *_test.cpp files, the
-# test program test_NAME. A module's test program links only the module and what it depends on, so one module can be
-# built and tested while another is being rewritten.
+# heatskin_module(NAME [CORE] DEPS ... LIBS ... TEST_DEPS ...): the object library of src/heatskin/NAME. CORE: it
+# belongs to heatskin_core. heatskin_module_tests(), after all modules, makes the test programs test_NAME from their
+# *_test.cpp files. A module's test program links only the module, what it depends on, and TEST_DEPS, so one module can
+# be built and tested while another is being rewritten.
 
 add_library(heatskin_flags INTERFACE)
 target_compile_options(heatskin_flags INTERFACE
@@ -37,7 +38,7 @@ function(heatskin_test target)
 endfunction()
 
 function(heatskin_module name)
-  cmake_parse_arguments(ARG "" "" "DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "CORE" "" "DEPS;LIBS;TEST_DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/heatskin/${name}/*.cpp)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
@@ -46,6 +47,9 @@ function(heatskin_module name)
   set(closure)
   set(libs ${ARG_LIBS})
   foreach(dep ${ARG_DEPS})
+    if(ARG_CORE AND NOT dep IN_LIST HEATSKIN_CORE_MODULES)
+      message(FATAL_ERROR "${name} belongs to the core and cannot depend on ${dep}, which does not")
+    endif()
     list(APPEND closure ${HEATSKIN_CLOSURE_${dep}})
     list(APPEND libs ${HEATSKIN_LIBS_${dep}})
   endforeach()
@@ -62,10 +66,28 @@ function(heatskin_module name)
   list(REMOVE_DUPLICATES libs)
   set(HEATSKIN_CLOSURE_${name} ${closure} PARENT_SCOPE)
   set(HEATSKIN_LIBS_${name} ${libs} PARENT_SCOPE)
+  set(HEATSKIN_TESTS_${name} ${tests} PARENT_SCOPE)
+  set(HEATSKIN_TEST_DEPS_${name} ${ARG_TEST_DEPS} PARENT_SCOPE)
   set(HEATSKIN_MODULES ${HEATSKIN_MODULES} ${name} PARENT_SCOPE)
+  if(ARG_CORE)
+    set(HEATSKIN_CORE_MODULES ${HEATSKIN_CORE_MODULES} ${name} PARENT_SCOPE)
+  endif()
+endfunction()
 
-  if(HEATSKIN_TESTS AND tests)
-    add_executable(test_${name} ${tests})
+function(heatskin_module_tests)
+  foreach(name ${HEATSKIN_MODULES})
+    if(NOT HEATSKIN_TESTS OR NOT HEATSKIN_TESTS_${name})
+      continue()
+    endif()
+    set(closure ${HEATSKIN_CLOSURE_${name}})
+    set(libs ${HEATSKIN_LIBS_${name}})
+    foreach(dep ${HEATSKIN_TEST_DEPS_${name}})
+      list(APPEND closure ${HEATSKIN_CLOSURE_${dep}})
+      list(APPEND libs ${HEATSKIN_LIBS_${dep}})
+    endforeach()
+    list(REMOVE_DUPLICATES closure)
+    list(REMOVE_DUPLICATES libs)
+    add_executable(test_${name} ${HEATSKIN_TESTS_${name}})
     foreach(object ${closure})
       target_sources(test_${name} PRIVATE $<TARGET_OBJECTS:${object}>)
     endforeach()
@@ -76,5 +98,5 @@ function(heatskin_module name)
     target_compile_definitions(test_${name} PRIVATE HEATSKIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     gtest_discover_tests(test_${name} TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
                          PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
-  endif()
+  endforeach()
 endfunction()

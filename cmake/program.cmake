@@ -44,6 +44,30 @@ if(HEATSKIN_TESTS)
     gtest_discover_tests(test_cli TEST_PREFIX "cli/" DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
   endif()
 
+  # heatskin_core does without files and the libraries that read them. The same check on the command line, which needs
+  # them all, must fail.
+  add_executable(core_program ${PROJECT_SOURCE_DIR}/tests/core/core_program.cpp)
+  target_link_libraries(core_program PRIVATE heatskin_core heatskin_flags)
+  add_test(NAME core/program COMMAND core_program)
+  foreach(subject core_program:heatskin_core heatskin_cli:heatskin)
+    string(REPLACE ":" ";" subject ${subject})
+    list(GET subject 0 program)
+    list(GET subject 1 library)
+    add_test(NAME core/links_of_${program}
+             COMMAND ${CMAKE_COMMAND} -D PROGRAM=$<TARGET_FILE:${program}> -D LIBRARY=$<TARGET_FILE:${library}>
+                     -P ${PROJECT_SOURCE_DIR}/tests/core/check_links.cmake)
+  endforeach()
+  set_tests_properties(core/links_of_heatskin_cli PROPERTIES
+                       PASS_REGULAR_EXPRESSION "links libpng.*needs [^\n]*png_")
+  set_tests_properties(core/program core/links_of_core_program core/links_of_heatskin_cli PROPERTIES
+                       TIMEOUT ${HEATSKIN_HANG_LIMIT})
+
+  # A folder includes only folders above it; and whether the checker would notice.
+  find_program(PYTHON3 python3 REQUIRED)
+  add_test(NAME includes/order COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/scripts/check_includes.py)
+  add_test(NAME includes/planted_errors COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/scripts/check_includes.py --self-test)
+  set_tests_properties(includes/order includes/planted_errors PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
+
   # Everything that runs on several threads, for ThreadSanitizer above all.
   add_executable(test_threads ${PROJECT_SOURCE_DIR}/tests/threads/threads_test.cpp)
   target_include_directories(test_threads PRIVATE ${PROJECT_SOURCE_DIR}/tests)
@@ -64,6 +88,23 @@ if(HEATSKIN_TESTS)
     set_tests_properties(threads/clean_twin PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT}
                          PASS_REGULAR_EXPRESSION "^400\n$")
   endif()
+
+  # What a project that contains heatskin gets, and whether the check would notice more.
+  foreach(planted OFF ON)
+    set(name subproject)
+    if(planted)
+      set(name subproject_planted_error)
+    endif()
+    add_test(NAME ${name}
+             COMMAND ${CMAKE_COMMAND}
+                     -D PLANTED=${planted}
+                     -D HEATSKIN_BUILD_DIR=${PROJECT_BINARY_DIR}
+                     -D HEATSKIN_SOURCE_DIR=${PROJECT_SOURCE_DIR}
+                     -D CXX=${CMAKE_CXX_COMPILER}
+                     -P ${PROJECT_SOURCE_DIR}/tests/subproject/check_subproject.cmake)
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
+  endforeach()
+  set_tests_properties(subproject_planted_error PROPERTIES PASS_REGULAR_EXPRESSION "heatskin made heatskin_cli")
 
   # Builds a project against the installed tree, once with find_package and once with pkg-config.
   if(NOT HEATSKIN_SANITIZE)

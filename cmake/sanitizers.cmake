@@ -14,7 +14,7 @@ elseif(HEATSKIN_SANITIZE STREQUAL "thread")
   set(HEATSKIN_SANITIZE_COMPILE -fsanitize=thread)
   set(HEATSKIN_SANITIZE_LINK -fsanitize=thread)
   # Debian's oneTBB is not instrumented: ThreadSanitizer would see neither where its tasks begin nor where they end, and
-  # report every parallel loop. Loops then run on threads of the standard library (base/block_threads.cpp).
+  # report every parallel loop. Loops then run on threads of the standard library (base/block_threads_std.cpp).
   set(HEATSKIN_SANITIZE_DEFINITIONS HEATSKIN_STD_THREADS)
 elseif(HEATSKIN_SANITIZE)
   message(FATAL_ERROR "HEATSKIN_SANITIZE is '${HEATSKIN_SANITIZE}'; it may be 'address', 'thread' or empty")

@@ -25,11 +25,11 @@ mkdir -p out/fuzz/objects
 
 for name in "${names[@]}"; do
   echo "== $name: building"
-  modules=(base io)
+  modules=(base surface io) # surface: io makes surfaces of assets
   libraries=($(pkg-config --libs tbb fmt libpng libjpeg libwebp draco zlib) -lmeshoptimizer)
   if [ "$name" = product ]; then
-    modules+=(surface kernels operators evaluators texture)
-    libraries+=($(pkg-config --libs libhwy) -lembree3 -lxxhash -lgtest -lpthread)
+    modules+=(kernels operators evaluators texture appearance product)
+    libraries+=($(pkg-config --libs libhwy) -lxxhash -lgtest -lpthread)
   fi
   mapfile -t sources < <(find "${modules[@]/#/src/heatskin/}" -name '*.cpp' ! -name '*_test.cpp')
   sources+=("tests/fuzz/fuzz_$name.cpp")

@@ -9,10 +9,11 @@
 #include "heatskin/base/files.h"
 #include "heatskin/demo/pumpkin.h"
 #include "heatskin/evaluation/test_textures.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/io/image.h"
 #include "heatskin/io/load.h"
-#include "heatskin/texture/product.h"
+#include "heatskin/product/product.h"
 
 #include "support/run_process.h"
 #include "support/temporary_folder.h"
@@ -35,7 +36,7 @@ class EvalTest : public ::testing::Test {
     ASSERT_TRUE(writeFileAtomically(asset_, *glb));
     const auto asset = loadAsset(asset_);
     ASSERT_TRUE(asset);
-    const auto surface = Surface::build(*asset);
+    const auto surface = buildSurface(*asset);
     ASSERT_TRUE(surface);
     const auto product = encodeProduct(*asset, *surface, testing::someKernels(*surface, 300),
                                        EvaluatorOptions(), {"test", "draft", 7, 123});

@@ -8,9 +8,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/io/load.h"
-#include "heatskin/texture/product.h"
+#include "heatskin/product/product.h"
 
 #include "support/products.h"
 #include "support/run_process.h"
@@ -51,7 +52,7 @@ class ValidatorTest : public ::testing::Test {
 
   /// Makes a product to be looked at by expectAllValid().
   void add(const std::string& name, const Asset& asset) {
-    const auto surface = Surface::build(asset);
+    const auto surface = buildSurface(asset);
     ASSERT_TRUE(surface) << name;
     const auto glb =
         encodeProduct(asset, *surface, randomKernels(*surface, 200), {}, {"heatskin", "draft", 0, 5});

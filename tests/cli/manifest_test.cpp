@@ -19,6 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include "heatskin/appearance/appearance.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/load.h"
 #include "heatskin/surface/closest_point.h"
 #include "heatskin/surface/sampling.h"
@@ -257,7 +258,7 @@ TEST(Manifest, TheComparisonReportsPlantedErrors) {
 struct Look {
   explicit Look(Asset loaded)
       : asset(std::move(loaded)),
-        surface(*Surface::build(asset, {.principal_axes = false})),
+        surface(*buildSurface(asset, {.principal_axes = false})),
         appearance(asset, surface) {}
 
   Asset asset;

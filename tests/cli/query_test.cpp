@@ -11,10 +11,11 @@
 #include <nlohmann/json.hpp>
 
 #include "heatskin/base/files.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/table_file.h"
+#include "heatskin/product/product.h"
+#include "heatskin/product/source_triangles.h"
 #include "heatskin/texture/kernel_texture.h"
-#include "heatskin/texture/product.h"
-#include "heatskin/texture/source_triangles.h"
 
 #include "support/products.h"
 #include "support/run_process.h"
@@ -31,7 +32,7 @@ class QueryTest : public ::testing::Test {
   void SetUp() override { make(mirroredInstances()); }
 
   void make(const Asset& asset) {
-    const auto surface = Surface::build(asset);
+    const auto surface = buildSurface(asset);
     ASSERT_TRUE(surface);
     const auto glb =
         encodeProduct(asset, *surface, randomKernels(*surface, 300), {}, {"test", "draft", 1, 2});

@@ -16,9 +16,10 @@
 
 #include "heatskin/base/files.h"
 #include "heatskin/base/parallel.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/gltf_reader.h"
+#include "heatskin/product/product.h"
 #include "heatskin/texture/kernel_texture.h"
-#include "heatskin/texture/product.h"
 
 #include "support/products.h"
 
@@ -35,7 +36,7 @@ const Asset& cubeAsset() {
 void writeSeeds(const std::filesystem::path& folder) {
   int number = 0;
   for (const Asset& asset : {cubeAsset(), manyMaterials(), mirroredInstances()}) {
-    const auto surface = Surface::build(asset);
+    const auto surface = buildSurface(asset);
     if (!surface) std::abort();
     const auto glb = encodeProduct(asset, *surface, randomKernels(*surface, 20), {}, {"fuzz", "draft", 1, 2});
     if (!glb) std::abort();

@@ -29,17 +29,19 @@ endfunction()
 run("installing" ${CMAKE_COMMAND} --install ${HEATSKIN_BUILD_DIR} --prefix ${work}/prefix)
 file(RENAME ${work}/prefix ${prefix})
 
-# find_package
-run("configuring the consumer" ${CMAKE_COMMAND} -S ${HEATSKIN_SOURCE_DIR}/tests/install -B ${work}/find_package
-    -G Ninja -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CXX})
-run("building the consumer" ${CMAKE_COMMAND} --build ${work}/find_package)
-run("running the consumer" ${work}/find_package/consumer)
-expect_area("the find_package consumer" "${output}")
+# find_package, of everything and of the core
+foreach(core OFF ON)
+  run("configuring the consumer" ${CMAKE_COMMAND} -S ${HEATSKIN_SOURCE_DIR}/tests/install -B ${work}/find_package_${core}
+      -G Ninja -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_CXX_COMPILER=${CXX} -DCORE=${core})
+  run("building the consumer" ${CMAKE_COMMAND} --build ${work}/find_package_${core})
+  run("running the consumer" ${work}/find_package_${core}/consumer)
+  expect_area("the find_package consumer" "${output}")
+endforeach()
 
 # pkg-config
 set(ENV{PKG_CONFIG_PATH} ${prefix}/${HEATSKIN_LIBDIR}/pkgconfig)
-foreach(mode "" "--static")
-  run("pkg-config ${mode}" pkg-config ${mode} --cflags --libs heatskin)
+foreach(mode heatskin "heatskin;--static" heatskin_core)
+  run("pkg-config ${mode}" pkg-config --cflags --libs ${mode})
   separate_arguments(flags UNIX_COMMAND "${output}")
   run("compiling with pkg-config ${mode}" ${CXX} -std=c++20 ${HEATSKIN_SOURCE_DIR}/tests/install/main.cpp
       -o ${work}/pkg_config ${flags} -Wl,-rpath,${prefix}/${HEATSKIN_LIBDIR})

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "heatskin/base/rng.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/surface/surface.h"

@@ -15,11 +15,13 @@
 #include "heatskin/appearance/appearance.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/evaluation/evaluate.h"
+#include "heatskin/io/asset_surface.h"
+#include "heatskin/product/fit_appearance.h"
+#include "heatskin/product/product.h"
 #include "heatskin/rendering/render.h"
 #include "heatskin/surface/closest_point.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/texture/kernel_texture.h"
-#include "heatskin/texture/product.h"
 #include "heatskin/training/fit.h"
 #include "heatskin/training/test_fits.h"
 
@@ -83,7 +85,7 @@ class Threads : public ::testing::Test {
   }
 
   Asset asset_ = texturedRing();
-  std::shared_ptr<const Surface> surface_ = std::make_shared<Surface>(std::move(*Surface::build(asset_)));
+  std::shared_ptr<const Surface> surface_ = std::make_shared<Surface>(std::move(*buildSurface(asset_)));
   Appearance appearance_{asset_, *surface_};
 };
 

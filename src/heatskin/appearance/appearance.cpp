@@ -8,7 +8,7 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/io/color_space.h"
-#include "heatskin/surface/sampling.h"
+#include "heatskin/io/image.h"
 
 namespace heatskin {
 namespace {
@@ -76,13 +76,6 @@ Vec2f transformed(const TextureUse& use, const Vec2f& uv) {
   const Vec2f moved(c * scaled.x() + s * scaled.y() + use.offset.x(),
                     -s * scaled.x() + c * scaled.y() + use.offset.y());
   return moved.allFinite() ? moved : Vec2f::Zero();
-}
-
-float smallestAlpha(const Image& image) {
-  std::uint8_t smallest = 255;
-  for (std::size_t i = 3; i < image.rgba.size() && smallest > 0; i += 4)
-    smallest = std::min(smallest, image.rgba[i]);
-  return static_cast<float>(smallest) / 255.0f;
 }
 
 }  // namespace
@@ -172,7 +165,8 @@ Appearance::Appearance(const Asset& asset, const Surface& surface) : images_(ass
     Look& look = looks_[i];
     if (look.alpha_mode == AlphaMode::kOpaque) continue;
     float smallest = look.factor.w() * vertex_alpha[i];
-    if (look.image >= 0) smallest *= smallestAlpha(*images_[static_cast<std::size_t>(look.image)]);
+    if (look.image >= 0)
+      smallest *= static_cast<float>(smallestAlpha(*images_[static_cast<std::size_t>(look.image)])) / 255.0f;
     look.opaque = look.visibility(smallest) >= 1;
     has_alpha_ = has_alpha_ || !look.opaque;
   }
@@ -312,18 +306,6 @@ std::string Appearance::filterUsed(Filter filter) const {
   }
   if (nearest && bilinear) return "nearest and bilinear";
   return nearest ? "nearest" : "bilinear";
-}
-
-double visibleShare(const Surface& surface, const Appearance& appearance, Filter filter) {
-  if (!appearance.hasAlpha()) return 1;
-  constexpr std::size_t kSamples = 100'000;  // a visible thousandth of the area is missed once in e^100 cases
-  const std::vector<SurfacePoint> points = sampleSurface(surface, kSamples, 0);
-  std::vector<float> seen(points.size());
-  appearance.visibilities(points, seen, filter);
-  double sum = 0;
-  for (const float v : seen)
-    sum += static_cast<double>(v);
-  return sum / static_cast<double>(seen.size());
 }
 
 }  // namespace heatskin

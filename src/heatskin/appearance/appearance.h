@@ -7,31 +7,15 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "heatskin/base/texture_filter.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin {
-
-/// How a texture is read between texels.
-enum class Filter : std::uint8_t {
-  kAuto,      ///< kNearest or kBilinear, as each texture's sampler says
-  kNearest,   ///< glTF: wrap first, then texel floor(u W); texel i covers [i / W, (i + 1) / W)
-  kBilinear,  ///< glTF: wrap first, texel centres at (i + 0.5) / W, blended in linear light
-  kPaper,     ///< METHOD section 1: x = round(u (W - 1)), then wrapped. Right for coordinates in [0, 1] only:
-              ///< a repeated texture shifts by about a texel per repeat. The paper's tables use it.
-};
-
-/// Names of the filters, in the order of the enum; as on the command line and in configurations.
-inline constexpr std::string_view kFilterNames[] = {"auto", "nearest", "bilinear", "paper"};
-
-constexpr std::string_view filterName(Filter filter) {
-  return kFilterNames[static_cast<std::size_t>(filter)];
-}
 
 /// Colour and visibility at points of the surface that was built from the same asset. Holds what it needs
 /// (images are shared with the asset): asset and surface may go away.
@@ -144,9 +128,5 @@ class Appearance {
   std::size_t constant_faces_ = 0;
   bool has_alpha_ = false;
 };
-
-/// The part of a surface's area that is seen: the mean visibility, estimated from area-uniform points.
-/// Exactly 1 without alpha; 0 means that no point was found that anybody could see.
-double visibleShare(const Surface& surface, const Appearance& appearance, Filter filter = Filter::kAuto);
 
 }  // namespace heatskin

@@ -7,8 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include "heatskin/appearance/appearance_target.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/color_space.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/surface/sampling.h"
@@ -53,7 +55,7 @@ struct Scene {
   Surface surface;
   Appearance appearance;
   explicit Scene(Asset a)
-      : asset(std::move(a)), surface(std::move(*Surface::build(asset))), appearance(asset, surface) {}
+      : asset(std::move(a)), surface(std::move(*buildSurface(asset))), appearance(asset, surface) {}
 
   /// Colour where the texture coordinate of the untransformed square is (u, v).
   Vec3f at(double u, double v, Filter filter = Filter::kPaper) const {
@@ -406,7 +408,7 @@ TEST(Appearance, FacesWithOnlyAFactorAreConstant) {
 
 TEST(Appearance, OutlivesAssetAndSurface) {
   auto asset = std::make_unique<Asset>(square(20, 10));
-  auto surface = std::make_unique<Surface>(std::move(*Surface::build(*asset)));
+  auto surface = std::make_unique<Surface>(std::move(*buildSurface(*asset)));
   const Appearance appearance(*asset, *surface);
   const SurfacePoint p{0, {0.2, 0.5, 0.3}};
   const Vec3f before = appearance.color(p);

@@ -14,8 +14,7 @@ namespace heatskin {
 
 struct BlockThreads::State {
   // The arena alone limits our loops. The global limit only ever rises above the cores (determinism tests ask
-  // for 8 threads on 2 cores); lowering it would make TBB warn about other users of the process, such as
-  // Embree.
+  // for 8 threads on 2 cores); lowering it would make TBB warn about other users of the process.
   tbb::global_control limit;
   tbb::task_arena arena;
 

@@ -7,6 +7,7 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/evaluation/test_textures.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/color_space.h"
 
 namespace heatskin {
@@ -24,7 +25,7 @@ EvaluationOptions quick() {
 
 /// A texture without kernels has the mean colour everywhere.
 KernelTexture constantTexture(const Asset& asset, const Vec3f& color) {
-  auto surface = std::make_shared<const Surface>(std::move(*Surface::build(asset)));
+  auto surface = std::make_shared<const Surface>(std::move(*buildSurface(asset)));
   KernelSet kernels;
   kernels.mean_color = color;
   return std::move(*KernelTexture::create(surface, kernels, EvaluatorOptions()));
@@ -207,7 +208,7 @@ TEST(Evaluate, DoesNotDependOnThreads) {
 
 TEST(Reference, TheSameFacesPassUnchanged) {
   const Asset asset = testing::flatAsset(testing::icosphere(1), {1, 1, 1, 1});
-  const auto a = Surface::build(asset), b = Surface::build(asset);
+  const auto a = buildSurface(asset), b = buildSurface(asset);
   ASSERT_TRUE(a && b);
   EXPECT_TRUE(sameFaces(*a, *b));
   const Appearance appearance(asset, *b);
@@ -221,7 +222,7 @@ TEST(Reference, ANoticeOfEqualCountsDoesNotContradictItself) {
   const Asset asset = testing::flatAsset(testing::cube(2), {1, 1, 1, 1});
   Asset moved = asset;
   moved.meshes[0].primitives[0].positions[0] *= 0.999;
-  const auto a = Surface::build(asset), b = Surface::build(moved);
+  const auto a = buildSurface(asset), b = buildSurface(moved);
   ASSERT_TRUE(a && b);
   const Appearance appearance(moved, *b);
   const auto reference = Reference::match(*a, *b, appearance, "moved");
@@ -243,7 +244,7 @@ TEST(Reference, AnotherMeshIsMappedByPlace) {
                                   static_cast<float>(c.z()), 1.0f);
   }
   const Asset plain = testing::flatAsset(coarse, {1, 1, 1, 1}, 10);
-  const auto texture_surface = Surface::build(plain), reference_surface = Surface::build(painted);
+  const auto texture_surface = buildSurface(plain), reference_surface = buildSurface(painted);
   ASSERT_TRUE(texture_surface && reference_surface);
   const Appearance appearance(painted, *reference_surface);
   const auto reference = Reference::match(*texture_surface, *reference_surface, appearance, "fine");
@@ -272,9 +273,9 @@ TEST(Reference, AnotherObjectIsRefused) {
   const Asset sphere = testing::flatAsset(testing::icosphere(2), {1, 1, 1, 1});
   const Asset cube = testing::flatAsset(testing::cube(2), {1, 1, 1, 1});
   const Asset large = testing::flatAsset(testing::icosphere(2), {1, 1, 1, 1}, 1.1);
-  const auto a = Surface::build(sphere);
+  const auto a = buildSurface(sphere);
   for (const Asset* other : {&cube, &large}) {
-    const auto b = Surface::build(*other);
+    const auto b = buildSurface(*other);
     const Appearance appearance(*other, *b);
     const auto reference = Reference::match(*a, *b, appearance, "other.glb");
     ASSERT_FALSE(reference);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/load.h"
 
 #include "support/assets.h"
@@ -78,7 +79,7 @@ TEST(UnfoldingAccuracy, OnSpotItIsAsGoodAsThePaper) {
   load.load_images = false;
   const auto asset = loadAsset(testing::assetsFolder() / "spot" / "spot_triangulated.obj", load);
   ASSERT_TRUE(asset);
-  const auto surface = Surface::build(*asset);
+  const auto surface = buildSurface(*asset);
   ASSERT_TRUE(surface);
   std::vector<std::uint32_t> sources;
   for (std::uint32_t v = 20; v < surface->vertexCount(); v += 293)

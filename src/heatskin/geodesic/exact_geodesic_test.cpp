@@ -16,6 +16,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/load.h"
 
 #include "support/assets.h"
@@ -364,7 +365,7 @@ TEST(ExactGeodesic, AgreesWithTheTableOfSpot) {
   ASSERT_TRUE(asset) << asset.error().message;
   SurfaceOptions surface_options;
   surface_options.principal_axes = false;
-  const auto surface = Surface::build(*asset, surface_options);
+  const auto surface = buildSurface(*asset, surface_options);
   ASSERT_TRUE(surface);
   // The table counts vertices as the file does; ours are found by position.
   const std::vector<Vec3> in_file = objPositions(assetsFolder() / "spot" / "spot_triangulated.obj");
@@ -434,7 +435,7 @@ TEST(ExactGeodesic, KeepsItsBoundsOnEveryGoodAsset) {
     ASSERT_TRUE(asset) << path << ": " << asset.error().message;
     SurfaceOptions surface_options;
     surface_options.principal_axes = false;
-    const auto surface = Surface::build(*asset, surface_options);
+    const auto surface = buildSurface(*asset, surface_options);
     ASSERT_TRUE(surface) << path;
     ExactGeodesicOptions options;
     if (surface->faceCount() > 20'000) options.radius = 0.15;

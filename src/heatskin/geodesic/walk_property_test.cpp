@@ -16,6 +16,7 @@
 #include "heatskin/base/rng.h"
 #include "heatskin/geodesic/walk.h"
 #include "heatskin/geodesic/walk_checker.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/load.h"
 #include "heatskin/surface/sampling.h"
 
@@ -282,7 +283,7 @@ TEST(WalkProperties, HoldOnEveryGoodAsset) {
     ASSERT_TRUE(asset) << path << ": " << asset.error().message;
     SurfaceOptions options;
     options.principal_axes = path.stem() == "spot_triangulated";
-    const auto surface = Surface::build(*asset, options);
+    const auto surface = buildSurface(*asset, options);
     ASSERT_TRUE(surface) << path << ": " << surface.error().message;
     EXPECT_EQ(describe(runChecks(*surface, SurfaceFaces(*surface), kWalksPerAsset, 1)), "") << path;
     walks += kWalksPerAsset;

@@ -25,7 +25,7 @@ namespace {
 
 /// A mesh is stored around its centre when its distance from the origin exceeds its size by this factor:
 /// floats then resolve less than 2^-24 x 64 = 4e-6 of its size.
-constexpr double kFarFromOrigin = 64;
+constexpr double kFarForStorage = 64;
 
 /// Cosine between two columns of a node matrix up to which the Khronos validator sees no shear; its own limit
 /// is about 5e-4 (it decomposes in float), ours leaves room for rounding.
@@ -114,10 +114,7 @@ class AssetWriter {
 
   /// PNG without the alpha channel where it says nothing: a quarter less to store.
   static Result<std::vector<std::uint8_t>> encodeTexels(const Image& image, std::size_t pixels) {
-    bool opaque = true;
-    for (std::size_t i = 0; i < pixels && opaque; ++i)
-      opaque = image.rgba[4 * i + 3] == 255;
-    if (!opaque) return encodePng(image.rgba, image.width, image.height, 4);
+    if (smallestAlpha(image) < 255) return encodePng(image.rgba, image.width, image.height, 4);
     std::vector<std::uint8_t> rgb(3 * pixels);
     for (std::size_t i = 0; i < pixels; ++i) {
       std::copy_n(image.rgba.begin() + static_cast<std::ptrdiff_t>(4 * i), 3,
@@ -257,7 +254,7 @@ class AssetWriter {
     }
     if (box.isEmpty()) return Vec3::Zero();
     const double reach = std::max(box.min().cwiseAbs().maxCoeff(), box.max().cwiseAbs().maxCoeff());
-    return reach > kFarFromOrigin * box.sizes().maxCoeff() ? Vec3(box.center()) : Vec3(Vec3::Zero());
+    return reach > kFarForStorage * box.sizes().maxCoeff() ? Vec3(box.center()) : Vec3(Vec3::Zero());
   }
 
   GltfJson writePrimitive(const Primitive& primitive, const Vec3& center) {

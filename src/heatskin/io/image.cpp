@@ -1,5 +1,6 @@
 #include "heatskin/io/image.h"
 
+#include <algorithm>
 #include <limits>
 #include <new>
 #include <string>
@@ -63,6 +64,13 @@ Result<void> writePng(const std::filesystem::path& path, std::span<const std::ui
   Result<std::vector<std::uint8_t>> bytes = encodePng(pixels, width, height, channels);
   if (!bytes) return Error{bytes.error().kind, displayPath(path) + ": " + bytes.error().message};
   return writeFileAtomically(path, *bytes);
+}
+
+std::uint8_t smallestAlpha(const Image& image) {
+  std::uint8_t smallest = 255;
+  for (std::size_t i = 3; i < image.rgba.size() && smallest > 0; i += 4)
+    smallest = std::min(smallest, image.rgba[i]);
+  return smallest;
 }
 
 }  // namespace heatskin

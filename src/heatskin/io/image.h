@@ -33,4 +33,7 @@ Result<std::vector<std::uint8_t>> encodePng(std::span<const std::uint8_t> pixels
 Result<void> writePng(const std::filesystem::path& path, std::span<const std::uint8_t> pixels, int width,
                       int height, int channels);
 
+/// The least alpha of all texels; 255: the image is opaque.
+std::uint8_t smallestAlpha(const Image& image);
+
 }  // namespace heatskin

@@ -515,6 +515,18 @@ TEST(DecodeImage, DamagedFilesNeverCrash) {
   EXPECT_GT(refused, 100u);
 }
 
+TEST(SmallestAlpha, OfAllTexels) {
+  Image image;
+  image.width = 3;
+  image.height = 1;
+  image.rgba = {0, 0, 0, 255, 1, 2, 3, 255, 0, 0, 0, 255};
+  EXPECT_EQ(smallestAlpha(image), 255);
+  image.rgba[11] = 254;
+  EXPECT_EQ(smallestAlpha(image), 254);
+  image.rgba[3] = 0;
+  EXPECT_EQ(smallestAlpha(image), 0);
+}
+
 TEST(DecodeImage, SharedBadImagesAreRefusedWithTheirCause) {
   HEATSKIN_REQUIRE_ASSETS();
   const std::filesystem::path folder = testing::assetsFolder() / "bad";

@@ -1,7 +1,7 @@
 #pragma once
 
 // Colour formation, shared by every evaluator (METHOD section 3): soft threshold, the 30 strongest,
-// normalised sum. Each formula has its gradient below it, for any scalar type; compositor_simd.cpp is the
+// normalised sum. Each formula has its gradient below it, for any scalar type; composite_simd.cpp is the
 // fast version for whole blocks.
 
 #include <algorithm>

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/load.h"
 
 #include "support/assets.h"
@@ -233,7 +234,7 @@ TEST(Eigenpairs, AllPairsOfSpot) {
   HEATSKIN_REQUIRE_ASSETS();
   const auto asset = loadAsset(testing::assetsFolder() / "spot" / "spot_triangulated.obj");
   ASSERT_TRUE(asset.ok());
-  const auto surface = Surface::build(*asset);
+  const auto surface = buildSurface(*asset);
   ASSERT_TRUE(surface.ok());
   const Operators operators = assembleOperators(*surface);
   const EigenSolver solver(operators);

@@ -7,6 +7,7 @@
 #include <hwy/aligned_allocator.h>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/load.h"
 #include "heatskin/kernels/simd_level.h"
 #include "heatskin/operators/sparse_kernels.h"
@@ -178,7 +179,7 @@ TEST(HeatAction, DegreesOnSpotAreThoseOfTheMethod) {
   HEATSKIN_REQUIRE_ASSETS();
   auto asset = loadAsset(testing::assetsFolder() / "spot" / "spot_triangulated.obj");
   ASSERT_TRUE(asset);
-  auto surface = Surface::build(*asset);
+  auto surface = buildSurface(*asset);
   ASSERT_TRUE(surface);
   const Operators operators = assembleOperators(*surface);
   const HeatPlan plan(operators);

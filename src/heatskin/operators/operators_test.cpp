@@ -3,6 +3,7 @@
 #include <Eigen/Eigenvalues>
 #include <gtest/gtest.h>
 
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/load.h"
 
 #include "support/assets.h"
@@ -197,7 +198,7 @@ TEST(Operators, NoNumberIsLostOnSpot) {
   HEATSKIN_REQUIRE_ASSETS();
   auto asset = loadAsset(testing::assetsFolder() / "spot" / "spot_triangulated.obj");
   ASSERT_TRUE(asset);
-  auto surface = Surface::build(*asset);
+  auto surface = buildSurface(*asset);
   ASSERT_TRUE(surface);
   const Operators operators = assembleOperators(*surface);
   EXPECT_EQ(operators.vertex_count, 2930u);

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/color_space.h"
 #include "heatskin/rendering/render.h"
 #include "heatskin/rendering/test_meshes.h"
@@ -333,7 +334,7 @@ TEST(TransparencyOf, FollowsTheMaterials) {
   add(AlphaMode::kBlend, 0.3f, true, 4);
   SurfaceOptions options;
   options.principal_axes = false;
-  Result<Surface> surface = Surface::build(asset, options);
+  Result<Surface> surface = buildSurface(asset, options);
   ASSERT_TRUE(surface.ok());
   const Appearance appearance(asset, *surface);
   const Transparency transparency = transparencyOf(asset, appearance);

@@ -1,11 +1,12 @@
 #include "heatskin/surface/closest_point.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
-#include <new>
-
-#include <embree3/rtcore.h>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "heatskin/base/parallel.h"
 
@@ -45,111 +46,204 @@ Vec3 closestBarycentric(const Vec3& x, const Vec3& a, const Vec3& b, const Vec3&
 
 namespace {
 
-// Embree prunes with float boxes around float bounds; coordinates are at most about 2, so one part in 10^6 of
-// slack (16 ulp) on the radius and an absolute 1e-6 keep every face that could be nearest in double.
-constexpr float kRadiusSlack = 1.0f + 1e-6f;
-constexpr float kRadiusFloor = 1e-6f;
+/// Faces of a leaf at most.
+constexpr std::uint32_t kLeafFaces = 2;
+
+/// Parts of the tree with no more leaves than this are built by one thread.
+constexpr std::uint32_t kLeavesAtOnce = 1024;
+
+/// A box is passed over only if it is farther than the nearest point found so far by this part of the size of
+/// the numbers involved: rounding never hides a face that is as near as the nearest.
+constexpr double kSlack = 1e-12;
+
+/// The box around a part of the surface, rounded outwards.
+struct Box {
+  std::array<float, 3> low, high;
+
+  /// Squared distance of a point; 0 inside.
+  double squaredDistance(const Vec3& x) const {
+    double sum = 0;
+    for (std::size_t c = 0; c < 3; ++c) {
+      const double at = x[static_cast<Eigen::Index>(c)];
+      const double d =
+          std::max(0.0, std::max(static_cast<double>(low[c]) - at, at - static_cast<double>(high[c])));
+      sum += d * d;
+    }
+    return sum;
+  }
+};
+
+Box boxAround(const Vec3& low, const Vec3& high) {
+  constexpr float kEndless = std::numeric_limits<float>::infinity();
+  Box box;
+  for (std::size_t c = 0; c < 3; ++c) {
+    const auto e = static_cast<Eigen::Index>(c);
+    box.low[c] = std::nextafter(static_cast<float>(low[e]), -kEndless);
+    box.high[c] = std::nextafter(static_cast<float>(high[e]), kEndless);
+  }
+  return box;
+}
+
+Box boxAround(const Box& a, const Box& b) {
+  Box box;
+  for (std::size_t c = 0; c < 3; ++c) {
+    box.low[c] = std::min(a.low[c], b.low[c]);
+    box.high[c] = std::max(a.high[c], b.high[c]);
+  }
+  return box;
+}
+
+/// A node of the tree: a run of leaves. Inner nodes are numbered depth first, so that a run of n leaves has n
+/// - 1 of them and needs no pointers: those of the first half of its leaves follow at once, the others after
+/// them.
+struct Node {
+  std::uint32_t number = 0, first_leaf = 0, leaves = 0;
+
+  bool isLeaf() const { return leaves == 1; }
+  Node left() const { return {number + 1, first_leaf, leaves / 2}; }
+  Node right() const { return {number + leaves / 2, first_leaf + leaves / 2, leaves - leaves / 2}; }
+};
 
 }  // namespace
 
+/// A balanced bounding volume hierarchy: each node's faces are divided at the median of their centres along
+/// the axis in which these spread most. Answers do not depend on its shape.
 struct ClosestPointQuery::State {
-  const Surface* surface = nullptr;
-  RTCDevice device = nullptr;
-  RTCScene scene = nullptr;
+  const Surface* surface;
+  double size = 0;                        // largest coordinate
+  std::vector<std::uint32_t> faces;       // [F] in the order of the leaves
+  Box everything;                         // around all faces
+  std::vector<std::array<Box, 2>> boxes;  // [inner nodes] of the two children, side by side for the cache
 
-  explicit State(const Surface& s) : surface(&s) {
-    // No thread limit here: Embree would impose it on all of TBB, ours included. The shape of its tree may
-    // depend on threads, the answers do not: ties are resolved by face.
-#ifdef HEATSKIN_STD_THREADS
-    // ThreadSanitizer cannot see when Embree's threads call bounds(); ours do not use TBB then.
-    device = rtcNewDevice("threads=1");
-#else
-    device = rtcNewDevice(nullptr);
-#endif
-    // Embree reports a failed allocation and leaves a scene that must not be asked.
-    if (device == nullptr) throw std::bad_alloc();
-    scene = rtcNewScene(device);
-    if (scene == nullptr) {
-      rtcReleaseDevice(device);
-      throw std::bad_alloc();
+  explicit State(const Surface& s) : surface(&s), faces(s.faceCount()) {
+    std::iota(faces.begin(), faces.end(), 0u);
+    for (const Vec3& x : s.positions())
+      size = std::max(size, x.cwiseAbs().maxCoeff());
+    boxes.resize(root().leaves - 1);
+    // First the top, down to parts of moderate size; then these, in parallel; then the boxes of the top.
+    struct Part {
+      Node node;
+      std::size_t left = 0, right = 0;  // parts of the children; 0: built at once
+      Box box = {};
+    };
+    std::vector<Part> parts = {{root()}};
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Node node = parts[i].node;
+      if (node.leaves <= kLeavesAtOnce) continue;
+      divide(node);
+      parts[i].left = parts.size();
+      parts.push_back({node.left()});
+      parts[i].right = parts.size();
+      parts.push_back({node.right()});
     }
-    rtcSetSceneFlags(scene, RTC_SCENE_FLAG_ROBUST);
-    rtcSetSceneBuildQuality(scene, RTC_BUILD_QUALITY_MEDIUM);
-    RTCGeometry geometry = rtcNewGeometry(device, RTC_GEOMETRY_TYPE_USER);
-    rtcSetGeometryUserPrimitiveCount(geometry, s.faceCount());
-    rtcSetGeometryUserData(geometry, this);
-    rtcSetGeometryBoundsFunction(geometry, &State::bounds, nullptr);
-    rtcSetGeometryPointQueryFunction(geometry, &State::visit);
-    rtcCommitGeometry(geometry);
-    rtcAttachGeometry(scene, geometry);
-    rtcReleaseGeometry(geometry);
-    rtcCommitScene(scene);
-    if (rtcGetDeviceError(device) != RTC_ERROR_NONE) {
-      rtcReleaseScene(scene);
-      rtcReleaseDevice(device);
-      throw std::bad_alloc();
+    parallelFor(parts.size(), 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        if (parts[i].left == 0) parts[i].box = build(parts[i].node);
+      }
+    });
+    for (std::size_t i = parts.size(); i-- > 0;) {
+      if (parts[i].left != 0)
+        parts[i].box = join(parts[i].node, parts[parts[i].left].box, parts[parts[i].right].box);
     }
-  }
-  ~State() {
-    rtcReleaseScene(scene);
-    rtcReleaseDevice(device);
-  }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-
-  static void bounds(const RTCBoundsFunctionArguments* args) {
-    const auto* self = static_cast<const State*>(args->geometryUserPtr);
-    const auto& face = self->surface->faces()[args->primID];
-    Vec3 low = self->surface->positions()[face[0]], high = low;
-    for (std::size_t c = 1; c < 3; ++c) {
-      low = low.cwiseMin(self->surface->positions()[face[c]]);
-      high = high.cwiseMax(self->surface->positions()[face[c]]);
-    }
-    const auto down = [](double x) { return std::nextafter(static_cast<float>(x), -10.0f); };
-    const auto up = [](double x) { return std::nextafter(static_cast<float>(x), 10.0f); };
-    *args->bounds_o = {down(low.x()), down(low.y()), down(low.z()), 0,
-                       up(high.x()),  up(high.y()),  up(high.z()),  0};
+    everything = parts[0].box;
   }
 
-  struct Search {
-    Vec3 x;
-    double best = std::numeric_limits<double>::infinity();  // squared distance, with handicap
-    SurfacePoint point;
-    const State* state;
-    const std::function<double(std::uint32_t)>* handicap = nullptr;
-  };
+  Node root() const { return {0, 0, (surface->faceCount() + kLeafFaces - 1) / kLeafFaces}; }
 
-  static bool visit(RTCPointQueryFunctionArguments* args) {
-    auto* search = static_cast<Search*>(args->userPtr);
-    const Surface& surface = *search->state->surface;
-    const std::uint32_t face = args->primID;
-    const auto& corner = surface.faces()[face];
-    const Vec3 &a = surface.positions()[corner[0]], &b = surface.positions()[corner[1]],
-               &c = surface.positions()[corner[2]];
-    const Vec3 weights = closestBarycentric(search->x, a, b, c);
-    double d = (weights[0] * a + weights[1] * b + weights[2] * c - search->x).squaredNorm();
-    if (search->handicap != nullptr) {
-      const double factor = (*search->handicap)(face);
-      if (std::isinf(factor)) return false;
-      d *= factor * factor;
-    }
-    if (d > search->best || (d == search->best && face > search->point.face)) return false;
-    const bool closer = d < search->best;
-    search->best = d;
-    search->point = {face, weights};
-    if (!closer) return false;
-    args->query->radius = static_cast<float>(std::sqrt(d)) * kRadiusSlack + kRadiusFloor;
-    return true;
+  std::uint32_t beginOf(const Node& node) const { return kLeafFaces * node.first_leaf; }
+  std::uint32_t endOf(const Node& node) const {
+    return std::min(kLeafFaces * (node.first_leaf + node.leaves), surface->faceCount());
   }
 
-  ClosestPoint search(Search search) const {
-    const Vec3& x = search.x;
-    RTCPointQueryContext context;
-    rtcInitPointQueryContext(&context);
-    RTCPointQuery query{static_cast<float>(x.x()), static_cast<float>(x.y()), static_cast<float>(x.z()), 0,
-                        std::numeric_limits<float>::infinity()};
-    rtcPointQuery(scene, &query, &context, nullptr, &search);
-    return {search.point, std::sqrt(search.best)};
+  /// The box of a node, after those below it.
+  Box build(const Node& node) {
+    if (node.isLeaf()) {
+      Vec3 low = Vec3::Constant(std::numeric_limits<double>::infinity()), high = -low;
+      for (std::uint32_t i = beginOf(node); i < endOf(node); ++i) {
+        for (const std::uint32_t v : surface->faces()[faces[i]]) {
+          low = low.cwiseMin(surface->positions()[v]);
+          high = high.cwiseMax(surface->positions()[v]);
+        }
+      }
+      return boxAround(low, high);
+    }
+    divide(node);
+    const Box left = build(node.left());
+    return join(node, left, build(node.right()));
+  }
+
+  Box join(const Node& node, const Box& left, const Box& right) {
+    boxes[node.number] = {left, right};
+    return boxAround(left, right);
+  }
+
+  /// Brings the faces of the left child before those of the right one.
+  void divide(const Node& node) {
+    const auto center = [&](std::uint32_t face) -> const Vec3& { return surface->frames()[face].origin; };
+    const auto begin = faces.begin() + beginOf(node), end = faces.begin() + endOf(node);
+    Vec3 low = center(*begin), high = low;
+    for (auto it = begin; it != end; ++it) {
+      low = low.cwiseMin(center(*it));
+      high = high.cwiseMax(center(*it));
+    }
+    Eigen::Index axis = 0;
+    (high - low).maxCoeff(&axis);
+    std::nth_element(begin, faces.begin() + beginOf(node.right()), end,
+                     [&](std::uint32_t a, std::uint32_t b) {
+                       const double x = center(a)[axis], y = center(b)[axis];
+                       return x != y ? x < y : a < b;
+                     });
+  }
+
+  /// `handicap` as for find(), or null.
+  ClosestPoint search(const Vec3& x, const std::function<double(std::uint32_t)>* handicap) const {
+    constexpr double kEndless = std::numeric_limits<double>::infinity();
+    const double slack = kSlack * (size + x.cwiseAbs().maxCoeff());
+    double best = kEndless,
+           reach = kEndless;  // squared distance, with handicap; and what boxes must be within
+    SurfacePoint found;
+    struct Waiting {
+      Node node;
+      double distance;
+    };
+    std::array<Waiting, 64> stack;  // a balanced tree of fewer than 2^32 faces is less deep
+    std::size_t waiting = 0;
+    Node node = root();
+    for (double distance = everything.squaredDistance(x);;) {
+      if (distance <= reach && !node.isLeaf()) {
+        const auto& [left, right] = boxes[node.number];
+        Waiting near{node.left(), left.squaredDistance(x)}, far{node.right(), right.squaredDistance(x)};
+        if (far.distance < near.distance) std::swap(near, far);
+        if (far.distance <= reach) stack[waiting++] = far;
+        node = near.node;
+        distance = near.distance;
+        continue;
+      }
+      if (distance <= reach) {
+        for (std::uint32_t i = beginOf(node); i < endOf(node); ++i) {
+          const std::uint32_t face = faces[i];
+          const auto& corner = surface->faces()[face];
+          const Vec3 &a = surface->positions()[corner[0]], &b = surface->positions()[corner[1]],
+                     &c = surface->positions()[corner[2]];
+          const Vec3 weights = closestBarycentric(x, a, b, c);
+          double d = (weights[0] * a + weights[1] * b + weights[2] * c - x).squaredNorm();
+          if (handicap != nullptr && d <= best) {
+            const double factor = (*handicap)(face);
+            if (std::isinf(factor)) continue;
+            d *= factor * factor;
+          }
+          if (d > best || (d == best && face > found.face)) continue;
+          best = d;
+          found = {face, weights};
+          const double farthest = std::sqrt(d) + slack;
+          reach = farthest * farthest;
+        }
+      }
+      if (waiting == 0) break;
+      node = stack[--waiting].node;
+      distance = stack[waiting].distance;
+    }
+    return {found, std::sqrt(best)};
   }
 };
 
@@ -159,13 +253,12 @@ ClosestPointQuery::ClosestPointQuery(ClosestPointQuery&&) noexcept = default;
 ClosestPointQuery& ClosestPointQuery::operator=(ClosestPointQuery&&) noexcept = default;
 
 ClosestPoint ClosestPointQuery::operator()(const Vec3& x) const {
-  return state_->search({x, std::numeric_limits<double>::infinity(), {}, state_.get()});
+  return state_->search(x, nullptr);
 }
 
 ClosestPoint ClosestPointQuery::find(const Vec3& x,
                                      const std::function<double(std::uint32_t)>& handicap) const {
-  ClosestPoint found =
-      state_->search({x, std::numeric_limits<double>::infinity(), {}, state_.get(), &handicap});
+  ClosestPoint found = state_->search(x, &handicap);
   found.distance /= handicap(found.point.face);
   return found;
 }

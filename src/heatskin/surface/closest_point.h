@@ -17,7 +17,7 @@ struct ClosestPoint {
   double distance = 0;
 };
 
-/// Answers nearest-point queries with a bounding volume hierarchy (Embree). Distances are computed in double;
+/// Answers nearest-point queries with a bounding volume hierarchy. Distances are computed in double;
 /// of several faces at the same distance (a point above an edge) the lowest one answers. Queries are
 /// thread-safe. The surface must outlive it.
 class ClosestPointQuery {

@@ -15,12 +15,11 @@ namespace {
 
 using Triangle = std::array<std::uint32_t, 3>;
 
-Surface bumpySphere() {
-  constexpr int kRows = 24, kColumns = 40;
+Surface bumpySphere(std::uint32_t kRows = 24, std::uint32_t kColumns = 40) {
   std::vector<Vec3> positions;
   std::vector<Triangle> faces;
-  for (int j = 0; j <= kRows; ++j) {
-    for (int i = 0; i < kColumns; ++i) {
+  for (std::uint32_t j = 0; j <= kRows; ++j) {
+    for (std::uint32_t i = 0; i < kColumns; ++i) {
       const double theta = std::numbers::pi * j / kRows, phi = 2 * std::numbers::pi * i / kColumns;
       const double ring = j == 0 || j == kRows ? 0.0 : std::sin(theta);
       const double r = 1 + 0.2 * ring * std::cos(5 * phi);
@@ -63,6 +62,70 @@ TEST(ClosestPoint, EqualsTheBruteForceTwin) {
       EXPECT_NEAR(found.distance, expected.distance, 1e-14 * (1 + reach));
       EXPECT_LT((s.position(found.point) - s.position(expected.point)).norm(), 1e-6) << i;
     }
+  }
+}
+
+TEST(ClosestPoint, OfALargeSurfaceEqualsTheBruteForceTwin) {
+  const Surface s = bumpySphere(150, 200);  // large enough to be built in parts
+  for (const int threads : {1, 3}) {
+    setThreadCount(threads);
+    const ClosestPointQuery query(s);
+    const RandomStream random(2, 1);
+    for (std::uint64_t i = 0; i < 50; ++i) {
+      const auto a = random.uniform2(2 * i), b = random.uniform2(2 * i + 1);
+      const Vec3 x = 2 * Vec3(a[0], a[1], b[0]) - Vec3::Ones();
+      EXPECT_NEAR(query(x).distance, closestBruteForce(s, x).distance, 1e-14) << i;
+    }
+  }
+  setThreadCount(0);
+}
+
+TEST(ClosestPoint, OfFacesAtTheSameDistanceTheLowestAnswers) {
+  // Triangles that rise from one corner, which is the nearest point of all of them.
+  std::vector<Vec3> positions;
+  std::vector<Triangle> faces;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    const auto n = static_cast<std::uint32_t>(positions.size());
+    positions.insert(positions.end(), {{0, 0, 1}, {1, 0, 2.0 + i}, {0, 1, 2.0 + i}});
+    faces.push_back({n, n + 1, n + 2});
+  }
+  SurfaceOptions options;
+  options.normalise = false;
+  options.principal_axes = false;
+  const Result<Surface> s = Surface::build(positions, faces, options);
+  ASSERT_TRUE(s);
+  ASSERT_EQ(s->faceCount(), 40u);
+  const ClosestPointQuery query(*s);
+  const ClosestPoint found = query({0, 0, 0});  // all are 1 away
+  EXPECT_NEAR(found.distance, 1, 1e-12);
+  EXPECT_EQ(found.point.face, 0u);
+  // With handicaps, too; an infinite one rules a face out.
+  const auto later = [](std::uint32_t face) {
+    return face < 7 ? std::numeric_limits<double>::infinity() : face < 11 ? 2.0 : 1.0;
+  };
+  EXPECT_EQ(query.find({0, 0, 0}, later).point.face, 11u);
+}
+
+TEST(ClosestPoint, HandicapsEqualTheBruteForceTwin) {
+  const Surface s = bumpySphere();
+  const ClosestPointQuery query(s);
+  const auto handicap = [](std::uint32_t face) {
+    return face % 3 == 0 ? std::numeric_limits<double>::infinity() : face % 3 == 1 ? 4.0 : 1.0;
+  };
+  const RandomStream random(3, 1);
+  for (std::uint64_t i = 0; i < 300; ++i) {
+    const auto a = random.uniform2(2 * i), b = random.uniform2(2 * i + 1);
+    const Vec3 x = 2 * Vec3(a[0], a[1], b[0]) - Vec3::Ones();
+    double best = std::numeric_limits<double>::infinity();
+    for (std::uint32_t f = 0; f < s.faceCount(); ++f) {
+      const auto& t = s.faces()[f];
+      const SurfacePoint p{
+          f, closestBarycentric(x, s.positions()[t[0]], s.positions()[t[1]], s.positions()[t[2]])};
+      best = std::min(best, handicap(f) * (s.position(p) - x).norm());
+    }
+    const ClosestPoint found = query.find(x, handicap);
+    EXPECT_NEAR(found.distance * handicap(found.point.face), best, 1e-14) << i;
+    EXPECT_NEAR(found.distance, (s.position(found.point) - x).norm(), 1e-14) << i;
   }
 }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "heatskin/base/memory_budget.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/surface/manifold.h"
 #include "heatskin/surface/principal_directions.h"
@@ -18,40 +18,6 @@ namespace {
 using Triangle = std::array<std::uint32_t, 3>;
 constexpr std::size_t kBlock = 4096;
 
-/// World-space triangles of a whole asset before welding.
-struct Soup {
-  std::vector<Vec3> positions;
-  std::vector<Triangle> triangles;
-  std::vector<FaceSource> sources;
-};
-
-Soup gatherSoup(const Asset& asset) {
-  Soup soup;
-  for (std::size_t i = 0; i < asset.instances.size(); ++i) {
-    const Instance& instance = asset.instances[i];
-    if (instance.mesh < 0) continue;
-    const bool mirrored = instance.asset_from_mesh.linear().determinant() < 0;
-    const auto& primitives = asset.meshes[static_cast<std::size_t>(instance.mesh)].primitives;
-    for (std::size_t p = 0; p < primitives.size(); ++p) {
-      const Primitive& primitive = primitives[p];
-      const auto offset = static_cast<std::uint32_t>(soup.positions.size());
-      for (const Vec3& x : primitive.positions)
-        soup.positions.push_back(instance.asset_from_mesh * x);
-      for (std::size_t t = 0; t < primitive.triangleCount(); ++t) {
-        FaceSource source{static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(p),
-                          static_cast<std::uint32_t>(t)};
-        if (mirrored) std::swap(source.corners[1], source.corners[2]);
-        Triangle triangle;
-        for (std::size_t c = 0; c < 3; ++c)
-          triangle[c] = offset + primitive.triangles[3 * t + source.corners[c]];
-        soup.triangles.push_back(triangle);
-        soup.sources.push_back(source);
-      }
-    }
-  }
-  return soup;
-}
-
 }  // namespace
 
 /// Fills a Surface step by step.
@@ -59,13 +25,24 @@ class SurfaceBuilder {
  public:
   explicit SurfaceBuilder(const SurfaceOptions& options) : options_(options) {}
 
-  Result<Surface> build(Soup soup, const std::string& name) {
+  Result<Surface> build(TriangleSoup soup) {
     const auto refuse = [&](const std::string& cause) {
-      return inputError(name.empty() ? cause : name + ": " + cause);
+      return inputError(soup.name.empty() ? cause : soup.name + ": " + cause);
     };
-    if (soup.triangles.empty()) return refuse("no triangles in file");
+    if (soup.triangles.empty()) return refuse("mesh has no triangles");
+    for (std::size_t f = 0; f < soup.triangles.size(); ++f) {
+      for (const std::uint32_t v : soup.triangles[f]) {
+        if (v >= soup.positions.size())
+          return refuse(fmt::format("face {} refers to vertex {} of {}", f, v, soup.positions.size()));
+      }
+    }
     for (const Vec3& x : soup.positions) {
-      if (!x.allFinite()) return refuse("a position is not finite after its node's transform");
+      if (!x.allFinite()) return refuse("a position is not finite");
+    }
+    if (soup.sources.empty()) {
+      soup.sources.resize(soup.triangles.size());
+      for (std::size_t f = 0; f < soup.triangles.size(); ++f)
+        soup.sources[f].triangle = static_cast<std::uint32_t>(f);
     }
     Welding welding = weldPositions(soup.positions);
     std::vector<Vec3>().swap(soup.positions);
@@ -314,39 +291,13 @@ double surfaceBytes(double triangles, double vertices) {
   return 420 * triangles + 160 * vertices;
 }
 
-Result<Surface> Surface::build(const Asset& asset, const SurfaceOptions& options) {
-  double triangles = 0, vertices = 0;
-  for (const Instance& instance : asset.instances) {
-    if (instance.mesh < 0) continue;
-    for (const Primitive& primitive : asset.meshes[static_cast<std::size_t>(instance.mesh)].primitives) {
-      triangles += static_cast<double>(primitive.triangleCount());
-      vertices += static_cast<double>(primitive.positions.size());
-    }
-  }
-  const std::string name = asset.path.empty() ? std::string() : asset.path.string() + ": ";
-  if (auto fits = askMemory(fmt::format("{}the surface of {:.0f} triangles", name, triangles),
-                            surfaceBytes(triangles, vertices));
-      !fits) {
-    return fits.error();
-  }
-  return SurfaceBuilder(options).build(gatherSoup(asset),
-                                       asset.path.empty() ? std::string() : asset.path.string());
+Result<Surface> Surface::build(TriangleSoup soup, const SurfaceOptions& options) {
+  return SurfaceBuilder(options).build(std::move(soup));
 }
 
 Result<Surface> Surface::build(std::span<const Vec3> positions, std::span<const Triangle> faces,
                                const SurfaceOptions& options) {
-  Soup soup;
-  soup.positions.assign(positions.begin(), positions.end());
-  soup.triangles.assign(faces.begin(), faces.end());
-  for (std::size_t f = 0; f < faces.size(); ++f) {
-    for (const std::uint32_t v : faces[f]) {
-      if (v >= positions.size()) {
-        return inputError(fmt::format("face {} refers to vertex {} of {}", f, v, positions.size()));
-      }
-    }
-    soup.sources.push_back({0, 0, static_cast<std::uint32_t>(f)});
-  }
-  return SurfaceBuilder(options).build(std::move(soup), "");
+  return build({{positions.begin(), positions.end()}, {faces.begin(), faces.end()}, {}, {}}, options);
 }
 
 Vec3 Surface::barycentric(std::uint32_t face, const Vec2& p) const {

@@ -19,7 +19,6 @@
 
 #include "heatskin/base/result.h"
 #include "heatskin/base/vec.h"
-#include "heatskin/io/asset.h"
 #include "heatskin/surface/surface_point.h"
 
 namespace heatskin {
@@ -67,18 +66,26 @@ struct FaceFrame {
   Vec3 directionFromFace(const Vec2& v) const { return v.x() * x_axis + v.y() * y_axis; }
 };
 
-/// Where a face of the surface comes from. Corner c of the face is corner `corners[c]` of that asset triangle
-/// (orientation repair and mirrored instances swap corners).
+/// Where a face of the surface comes from. Corner c of the face is corner `corners[c]` of that triangle of
+/// the input (orientation repair and mirrored instances swap corners).
 struct FaceSource {
-  std::uint32_t instance = 0;   ///< index into Asset::instances
-  std::uint32_t primitive = 0;  ///< index into the instance's mesh's primitives
-  std::uint32_t triangle = 0;   ///< index into the primitive's triangles
+  std::uint32_t instance = 0;   ///< index into Asset::instances; 0 for plain arrays
+  std::uint32_t primitive = 0;  ///< index into the instance's mesh's primitives; 0 for plain arrays
+  std::uint32_t triangle = 0;   ///< index into the primitive's triangles, or into the array of triangles
   std::array<std::uint8_t, 3> corners = {0, 1, 2};
 };
 
-/// Counts of what was found in the asset's triangles before and what was done to make them a surface.
+/// What a surface is built from: triangles as they come, before welding.
+struct TriangleSoup {
+  std::vector<Vec3> positions;
+  std::vector<std::array<std::uint32_t, 3>> triangles;  // [T] indices into positions, counter-clockwise
+  std::vector<FaceSource> sources;                      // [T], or empty: triangle t comes from triangle t
+  std::string name;                                     ///< for messages: a file, or empty
+};
+
+/// Counts of what was found in the input's triangles before and what was done to make them a surface.
 struct SurfaceReport {
-  // As in the file, after welding equal positions (the numbers of the asset manifest).
+  // As in the input, after welding equal positions (the numbers of the asset manifest).
   std::size_t vertices = 0;           ///< used by at least one triangle
   std::size_t faces = 0;              ///< all triangles
   std::size_t components = 0;         ///< joined through shared welded vertices
@@ -95,7 +102,7 @@ struct SurfaceReport {
   std::size_t flipped_faces = 0;             ///< faces whose orientation was changed
   std::size_t nonorientable_components = 0;  ///< cut open along edges where no orientation fits
   std::size_t sliver_faces = 0;     ///< kept, but with a height below a millionth of their longest edge
-  std::size_t unused_vertices = 0;  ///< in the file, used by no triangle
+  std::size_t unused_vertices = 0;  ///< in the input, used by no triangle
 };
 
 struct SurfaceOptions {
@@ -107,11 +114,11 @@ struct SurfaceOptions {
 /// See the head of the file. Immutable after it was built; cheap to move, large to copy.
 class Surface {
  public:
-  /// Builds the surface of everything in the asset. Refuses an asset without area.
-  static Result<Surface> build(const Asset& asset, const SurfaceOptions& options = {});
+  /// Builds the surface of all triangles. Refuses an index that does not exist, a position that is not finite
+  /// and a mesh without area. The surface of an asset is io/asset_surface.h.
+  static Result<Surface> build(TriangleSoup soup, const SurfaceOptions& options = {});
 
-  /// Builds a surface from plain arrays (tests, generated meshes). `positions` are normalised like an
-  /// asset's.
+  /// The same from plain arrays.
   static Result<Surface> build(std::span<const Vec3> positions,
                                std::span<const std::array<std::uint32_t, 3>> faces,
                                const SurfaceOptions& options = {});

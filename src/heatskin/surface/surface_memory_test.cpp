@@ -7,6 +7,7 @@
 #include <malloc.h>
 
 #include "heatskin/base/memory_budget.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/surface/surface.h"
 
 #include "support/sanitized.h"
@@ -59,7 +60,7 @@ TEST(SurfaceMemory, TheEstimateIsNearTheMeasuredPeak) {
     malloc_trim(0);
     if (!(std::ofstream("/proc/self/clear_refs") << "5")) GTEST_SKIP() << "the system does not tell peaks";
     const auto before = static_cast<double>(residentBytes());
-    const auto surface = Surface::build(asset);
+    const auto surface = buildSurface(asset);
     const double measured = peakBytes() - before;
     ASSERT_TRUE(surface);
     const Primitive& p = asset.meshes[0].primitives[0];

@@ -9,6 +9,7 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/load.h"
 
 #include "support/assets.h"
@@ -230,7 +231,7 @@ TEST(Surface, MirroredInstanceKeepsNormalsOutward) {
   instance.mesh = 0;
   instance.asset_from_mesh.linear() = Vec3(-1, 1, 1).asDiagonal();
   asset.instances.push_back(instance);
-  const Result<Surface> s = Surface::build(asset);
+  const Result<Surface> s = buildSurface(asset);
   ASSERT_TRUE(s);
   EXPECT_EQ(s->report().flipped_faces, 0u) << "the instance says so itself, it is not a defect";
   for (const FaceFrame& frame : s->frames())
@@ -357,7 +358,7 @@ TEST(Surface, EveryGoodAssetBecomesAConsistentSurface) {
     if (extension != ".glb" && extension != ".gltf" && extension != ".obj") continue;
     const Result<Asset> asset = loadAsset(entry.path());
     ASSERT_TRUE(asset) << asset.error().message;
-    const Result<Surface> s = Surface::build(*asset);
+    const Result<Surface> s = buildSurface(*asset);
     ASSERT_TRUE(s) << s.error().message;
     EXPECT_EQ(checkSurface(*s), "") << entry.path();
     ++count;

@@ -10,7 +10,7 @@ namespace {
 
 // A mesh whose centre is this many times its size away from the origin has lost more than half of float32's
 // 24 bits to the offset; welding then works on centred coordinates.
-constexpr double kFarFromOrigin = 4096;
+constexpr double kFarForWelding = 4096;
 
 // Sizes outside this range come close to float32's limits (1e-38, 3e38), where equal no longer means equal
 // position.
@@ -45,7 +45,7 @@ Welding weldPositions(std::span<const Vec3> positions) {
   const double size = (0.5 * high - 0.5 * low).maxCoeff() * 2;
   Vec3 offset = Vec3::Zero();
   double scale = 1;
-  if (center.cwiseAbs().maxCoeff() > kFarFromOrigin * size) offset = center;
+  if (center.cwiseAbs().maxCoeff() > kFarForWelding * size) offset = center;
   if (size > 0 && (size < kSmallestPlainSize || size > kLargestPlainSize)) {
     offset = center;
     scale = 1 / size;

@@ -37,15 +37,6 @@ void visitHistory(History& history, Visitor&& visit) {
   visit("optimise_seconds", history.optimise_seconds);
 }
 
-/// Types whose memory is their value: numbers and arrays of them without padding.
-template <class T>
-struct Plain : std::bool_constant<std::is_arithmetic_v<T>> {};
-template <class T, std::size_t N>
-struct Plain<std::array<T, N>> : Plain<T> {};
-template <class T, int Rows, int Columns>
-struct Plain<Eigen::Matrix<T, Rows, Columns>> : std::bool_constant<Plain<T>::value && (Rows * Columns > 0)> {
-};
-
 /// Bytes of a value in the file.
 template <class T>
 constexpr std::size_t storedBytes() {
@@ -181,68 +172,14 @@ std::uint64_t checksum(std::span<const std::uint8_t> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-/// Feeds the state of a hash; frees it at the end.
-class Hash {
- public:
-  Hash() : state_(XXH3_createState()) {
-    if (state_ == nullptr) throw std::bad_alloc();
-    XXH3_128bits_reset(state_);
-  }
-  ~Hash() { XXH3_freeState(state_); }
-  Hash(const Hash&) = delete;
-  Hash& operator=(const Hash&) = delete;
-
-  template <class T>
-  void add(std::span<const T> values) {
-    static_assert(Plain<T>::value);
-    const auto count = static_cast<std::uint64_t>(values.size());
-    XXH3_128bits_update(state_, &count, sizeof(count));
-    XXH3_128bits_update(state_, values.data(), values.size_bytes());
-  }
-
-  InputHash finish() const {
-    XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state_));
-    InputHash hash;
-    std::memcpy(hash.data(), canonical.digest, hash.size());
-    return hash;
-  }
-
- private:
-  XXH3_state_t* state_;
-};
-
 }  // namespace
 
-InputHash inputHash(const Surface& surface, const Appearance& appearance) {
-  Hash hash;
-  hash.add(surface.positions());
-  hash.add(surface.faces());
-  for (const auto& image : appearance.images()) {
-    const std::array<int, 2> size = {image->width, image->height};
-    hash.add(std::span<const int>(size));
-    hash.add(std::span<const std::uint8_t>(image->rgba));
-  }
-  // Vertex colours, factors and texture coordinates show in the colours. Inside the face, so that no corner
-  // is shared; in pieces, so that a large mesh needs no large memory.
-  constexpr std::uint32_t kFacesAtOnce = 1 << 16;
-  std::vector<SurfacePoint> points;
-  std::vector<Vec3f> colors;
-  std::vector<float> visible;
-  for (std::uint32_t first = 0; first < surface.faceCount(); first += kFacesAtOnce) {
-    points.clear();
-    for (std::uint32_t f = first; f < std::min(first + kFacesAtOnce, surface.faceCount()); ++f) {
-      points.push_back({f, {0.7, 0.15, 0.15}});
-      points.push_back({f, {0.15, 0.7, 0.15}});
-      points.push_back({f, {0.15, 0.15, 0.7}});
-    }
-    colors.resize(points.size());
-    visible.resize(points.size());
-    appearance.colors(points, colors, visible, Filter::kAuto);
-    hash.add(std::span<const Vec3f>(colors));
-    hash.add(std::span<const float>(visible));
-  }
-  return hash.finish();
+InputHash inputHash(const Surface& surface, const FitTarget& target) {
+  Fingerprint fingerprint;
+  fingerprint.add(surface.positions());
+  fingerprint.add(surface.faces());
+  target.identify(surface, fingerprint);
+  return fingerprint.value();
 }
 
 std::vector<std::uint8_t> encodeCheckpoint(const Checkpoint& checkpoint) {

@@ -14,8 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "heatskin/appearance/appearance.h"
+#include "heatskin/base/fingerprint.h"
 #include "heatskin/base/result.h"
+#include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
 #include "heatskin/training/trainer.h"
 #include "heatskin/training/trainer_state.h"
@@ -43,12 +44,11 @@ struct FitHistory {
   double optimise_seconds = 0;
 };
 
-/// 128 bits of XXH3.
-using InputHash = std::array<std::uint8_t, 16>;
+using InputHash = Fingerprint::Value;
 
-/// A fingerprint of what a fit is made from: the surface's positions and faces, the appearance's images, and
-/// its colours at three points of each face.
-InputHash inputHash(const Surface& surface, const Appearance& appearance);
+/// A fingerprint of what a fit is made from: the surface's positions and faces, and what identifies the
+/// target.
+InputHash inputHash(const Surface& surface, const FitTarget& target);
 
 struct Checkpoint {
   std::string program;  ///< version of heatskin that wrote it

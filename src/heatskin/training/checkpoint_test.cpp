@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "heatskin/appearance/appearance_target.h"
 #include "heatskin/base/files.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/training/test_fits.h"
 
 #include "support/temporary_folder.h"
@@ -131,8 +133,9 @@ TEST(Checkpoint, AMissingFileIsAnInputError) {
 
 TEST(InputHash, FollowsShapeAndColours) {
   const auto hashOf = [](const Asset& asset) {
-    const auto surface = Surface::build(asset);
-    return inputHash(*surface, Appearance(asset, *surface));
+    const auto surface = buildSurface(asset);
+    const Appearance appearance(asset, *surface);
+    return inputHash(*surface, AppearanceTarget(appearance, Filter::kAuto));
   };
   const Asset ring = testing::colourfulRing();
   const InputHash hash = hashOf(ring);

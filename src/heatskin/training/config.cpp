@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "heatskin/base/edit_distance.h"
 #include "heatskin/base/files.h"
 #include "heatskin/training/preset_texts.h"
 
@@ -268,20 +269,6 @@ std::optional<std::string> rangeProblem(const Option& o, const Value& value) {
   // Written so that a NaN fails.
   if (number >= o.low && number <= o.high) return {};
   return fmt::format("{} is outside {}", valueText(value), rangeText(o));
-}
-
-std::size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j)
-    row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t changed = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, changed}));
-    }
-  }
-  return row[b.size()];
 }
 
 /// " (did you mean 'rates.color'?)" or nothing.

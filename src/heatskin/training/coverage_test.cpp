@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include "heatskin/appearance/appearance_target.h"
 #include "heatskin/evaluators/evaluate_colors.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/training/streams.h"
 #include "heatskin/training/test_fits.h"
@@ -103,7 +105,7 @@ struct Quality {
 };
 
 Quality fitted(const Asset& asset, std::size_t kernels, int steps) {
-  const Surface surface = std::move(*Surface::build(asset));
+  const Surface surface = std::move(*buildSurface(asset));
   const Appearance appearance(asset, surface);
   FitConfig config = *presetConfig("default");
   config.train.steps = steps;
@@ -112,7 +114,8 @@ Quality fitted(const Asset& asset, std::size_t kernels, int steps) {
   setKernelBudget(config, kernels);
   fitLengthsToBudget(config, surface);
   const auto evaluator = std::move(*makeEvaluator(surface, config.evaluator));
-  Trainer trainer(surface, appearance, *evaluator, trainOptions(config));
+  Trainer trainer(surface, AppearanceTarget(appearance, config.train.filter), *evaluator,
+                  trainOptions(config));
   while (!trainer.finished())
     trainer.step();
   EXPECT_LE(trainer.kernels().size(), kernels);

@@ -71,25 +71,24 @@ Result<void> checkOrigin(const Checkpoint& checkpoint, const InputHash& input, c
 
 }  // namespace
 
-Result<void> checkSomethingToFit(const Surface& surface, const Appearance& appearance, Filter filter) {
-  if (!appearance.hasColor()) {
+Result<void> checkSomethingToFit(const Surface& surface, const FitTarget& target) {
+  if (!target.hasColor()) {
     return inputError(
         "there is nothing to fit: no textures and no vertex colours, every material has one colour");
   }
   constexpr std::size_t kPoints = 4096;
-  if (!sampleVisible(surface, appearance, kPoints, 0, streams::kPool, filter).empty()) return {};
-  if (visibleShare(surface, appearance, filter) > 0) {
+  if (!sampleVisible(surface, target, kPoints, 0, streams::kPool).empty()) return {};
+  if (visibleShare(surface, target) > 0) {
     return inputError("there is nothing to fit: everything with a texture or vertex colours is transparent");
   }
   return inputError(
       "there is nothing to fit: the asset is fully transparent (alpha is 0 or below the cutoff everywhere)");
 }
 
-Result<FitResult> fit(const Surface& surface, const Appearance& appearance, const FitConfig& config,
+Result<FitResult> fit(const Surface& surface, const FitTarget& target, const FitConfig& config,
                       const FitControl& control) {
   if (auto sound = checkConfig(config); !sound) return sound.error();
-  if (auto something = checkSomethingToFit(surface, appearance, config.train.filter); !something)
-    return something.error();
+  if (auto something = checkSomethingToFit(surface, target); !something) return something.error();
   Progress& progress = control.progress != nullptr ? *control.progress : silentProgress();
   const bool saving = !control.checkpoint.empty();
   const std::string name = displayPath(control.checkpoint);
@@ -101,7 +100,7 @@ Result<FitResult> fit(const Surface& surface, const Appearance& appearance, cons
   // A checkpoint is looked at before any work is done.
   bool resuming = false;
   if (saving) {
-    checkpoint.input = inputHash(surface, appearance);
+    checkpoint.input = inputHash(surface, target);
     std::error_code ignored;
     const bool exists = std::filesystem::exists(control.checkpoint, ignored);
     if (control.resume == Resume::kMustBeThere && !exists) {
@@ -145,7 +144,7 @@ Result<FitResult> fit(const Surface& surface, const Appearance& appearance, cons
   if (!evaluator) return evaluator.error();
   result.preprocess_seconds = watch.lap();
   progress.begin("preparing", 0);
-  Trainer trainer(surface, appearance, **evaluator, trainOptions(config));
+  Trainer trainer(surface, target, **evaluator, trainOptions(config));
   result.init_seconds = result.preprocess_seconds + watch.lap();
   progress.end();
   if (const auto* local = dynamic_cast<const local::LocalEvaluator*>(evaluator->get())) {

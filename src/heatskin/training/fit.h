@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-#include "heatskin/appearance/appearance.h"
 #include "heatskin/base/progress.h"
 #include "heatskin/base/result.h"
 #include "heatskin/operators/preprocessing_cache.h"
+#include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
 #include "heatskin/training/checkpoint.h"
 #include "heatskin/training/config.h"
@@ -49,21 +49,21 @@ struct FitResult {
   FitHistory history;  ///< of all runs that led here
 
   double preprocess_seconds = 0;   ///< the evaluator's
-  double init_seconds = 0;         ///< from surface and appearance to the first step, preprocessing included
+  double init_seconds = 0;         ///< from surface and target to the first step, preprocessing included
   double median_step_seconds = 0;  ///< after warm-up (the first tenth of the steps)
   std::vector<Notice> notices;     ///< checkpoints that could not be read or written
 };
 
 /// Fails, with the reason, if no kernels are needed: nothing has more than its material's colour, or nothing
 /// that has is visible.
-Result<void> checkSomethingToFit(const Surface& surface, const Appearance& appearance, Filter filter);
+Result<void> checkSomethingToFit(const Surface& surface, const FitTarget& target);
 
-/// Fits kernels to an appearance. The kernels depend on surface, appearance and configuration only: not on
+/// Fits kernels to a target. The kernels depend on surface, target and configuration only: not on
 /// threads, checkpoints or interruptions. Fails if the configuration contradicts itself, if there is nothing
 /// to fit (no texture and no vertex colours, or nothing that is visible), if a checkpoint belongs to
 /// something else (the message says to what), or if the state of a cancelled fit cannot be written. A
 /// cancelled fit goes on for the few steps until its state can be saved (Trainer::canSave()).
-Result<FitResult> fit(const Surface& surface, const Appearance& appearance, const FitConfig& config,
+Result<FitResult> fit(const Surface& surface, const FitTarget& target, const FitConfig& config,
                       const FitControl& control = {});
 
 }  // namespace heatskin

@@ -5,8 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include "heatskin/appearance/appearance_target.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/parallel.h"
+#include "heatskin/io/asset_surface.h"
+#include "heatskin/product/fit_appearance.h"
 #include "heatskin/training/start.h"
 #include "heatskin/training/test_fits.h"
 #include "heatskin/training/trainer.h"
@@ -18,7 +21,7 @@ namespace {
 
 struct Ring {
   Asset asset = testing::colourfulRing();
-  Surface surface = std::move(*Surface::build(asset));
+  Surface surface = std::move(*buildSurface(asset));
   Appearance appearance{asset, surface};
 };
 
@@ -55,7 +58,8 @@ TEST(Fit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
       config.train.rates.decay = Decay::kCosine;
     }
     const auto evaluator = std::move(*makeEvaluator(ring.surface, config.evaluator));
-    Trainer whole(ring.surface, ring.appearance, *evaluator, trainOptions(config));
+    Trainer whole(ring.surface, AppearanceTarget(ring.appearance, config.train.filter), *evaluator,
+                  trainOptions(config));
     std::vector<TrainerState> states;
     std::size_t saved = 0;
     while (!whole.finished()) {
@@ -75,7 +79,8 @@ TEST(Fit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
     for (const TrainerState& state : states) {
       setThreadCount(++threads % 3 + 1);
       const auto another = std::move(*makeEvaluator(ring.surface, config.evaluator));
-      Trainer rest(ring.surface, ring.appearance, *another, trainOptions(config));
+      Trainer rest(ring.surface, AppearanceTarget(ring.appearance, config.train.filter), *another,
+                   trainOptions(config));
       const int step = state.step;
       ASSERT_TRUE(rest.restore(state));
       EXPECT_EQ(rest.stepsDone(), step);
@@ -262,7 +267,7 @@ TEST(Fit, ACheckpointThatCannotBeWrittenDoesNotEndTheFit) {
 TEST(Fit, NothingToFitIsSaid) {
   Ring ring;
   const auto refusal = [](const Asset& asset) {
-    const Surface surface = std::move(*Surface::build(asset));
+    const Surface surface = std::move(*buildSurface(asset));
     const auto outcome = fit(surface, Appearance(asset, surface), testing::tinyConfig(5));
     if (outcome) return std::string();
     EXPECT_EQ(outcome.error().kind, ErrorKind::kInput);
@@ -297,14 +302,15 @@ TEST(Fit, KernelsStartWhereThereIsSomethingToFit) {
   for (Vec3& p : plain.meshes[0].primitives[0].positions)
     p += Vec3(4, 0, 0);
   asset.meshes[0].primitives.push_back(plain.meshes[0].primitives[0]);
-  const Surface surface = std::move(*Surface::build(asset));
+  const Surface surface = std::move(*buildSurface(asset));
   const Appearance appearance(asset, surface);
   for (const bool aware : {false, true}) {
     StartOptions options;
     options.kernels = 200;
     options.texture_aware = aware;
     options.detail_share = aware ? 0.5 : 0;
-    const KernelSet kernels = startKernels(surface, appearance, options, Vec3f::Zero(), 1, Filter::kAuto);
+    const KernelSet kernels =
+        startKernels(surface, AppearanceTarget(appearance, Filter::kAuto), options, Vec3f::Zero(), 1);
     EXPECT_EQ(kernels.size(), 200u);
     for (const SurfacePoint& p : kernels.positions)
       EXPECT_FALSE(appearance.faceConstant(p.face));

@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include "heatskin/appearance/appearance_target.h"
 #include "heatskin/base/parallel.h"
+#include "heatskin/io/asset_surface.h"
+#include "heatskin/product/fit_appearance.h"
 #include "heatskin/training/fit.h"
 #include "heatskin/training/test_fits.h"
 #include "heatskin/training/trainer.h"
@@ -17,7 +20,7 @@ namespace {
 
 struct Ring {
   Asset asset = testing::colourfulRing(30, 8);
-  Surface surface = std::move(*Surface::build(asset));
+  Surface surface = std::move(*buildSurface(asset));
   Appearance appearance{asset, surface};
 };
 
@@ -66,7 +69,7 @@ TEST_P(MethodFit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
   const auto evaluator = makeEvaluator(ring.surface, config.evaluator);
   ASSERT_TRUE(evaluator) << evaluator.error().message;
   ASSERT_GT((*evaluator)->rebuildInterval(1), 0);
-  Trainer whole(ring.surface, ring.appearance, **evaluator, options);
+  Trainer whole(ring.surface, AppearanceTarget(ring.appearance, options.filter), **evaluator, options);
   std::vector<TrainerState> states;
   while (!whole.finished()) {
     // Early, while density control is at work, and late.
@@ -81,7 +84,7 @@ TEST_P(MethodFit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
     setThreadCount(++threads % 3 + 1);
     const auto another = makeEvaluator(ring.surface, config.evaluator);
     ASSERT_TRUE(another) << another.error().message;
-    Trainer rest(ring.surface, ring.appearance, **another, options);
+    Trainer rest(ring.surface, AppearanceTarget(ring.appearance, options.filter), **another, options);
     const int step = state.step;
     ASSERT_TRUE(rest.restore(state));
     while (!rest.finished())

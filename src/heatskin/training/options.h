@@ -1,12 +1,12 @@
 #pragma once
 
-// Everything a fit can be told, as data. Presets fill these structs from text (presets.h); the numbers here
+// Everything a fit can be told, as data. Presets fill these structs from text (config.h); the numbers here
 // are the paper's.
 
 #include <cstddef>
 #include <cstdint>
 
-#include "heatskin/appearance/appearance.h"
+#include "heatskin/base/texture_filter.h"
 
 namespace heatskin {
 

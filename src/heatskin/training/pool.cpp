@@ -85,11 +85,10 @@ void guessUnvisited(std::span<float> weights) {
 
 }  // namespace
 
-SamplePool::SamplePool(const Surface& surface, const Appearance& appearance, const SamplingOptions& options,
-                       std::uint64_t seed, Filter filter)
+SamplePool::SamplePool(const Surface& surface, const FitTarget& target, const SamplingOptions& options,
+                       std::uint64_t seed)
     : options_(options), seed_(seed) {
-  const std::vector<SurfacePoint> drawn =
-      sampleVisible(surface, appearance, options.pool, seed, streams::kPool, filter);
+  const std::vector<SurfacePoint> drawn = sampleVisible(surface, target, options.pool, seed, streams::kPool);
   std::vector<std::uint32_t> codes(surface.faceCount()), faces(surface.faceCount());
   for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
     codes[f] = morton(surface.frames()[f].origin);
@@ -110,7 +109,7 @@ SamplePool::SamplePool(const Surface& surface, const Appearance& appearance, con
     points_[start[rank[p.face]]++] = p;
 
   colors_.resize(points_.size());
-  appearance.colors(points_, colors_, filter);
+  target.colors(points_, colors_);
   errors_.assign(points_.size(),
                  static_cast<float>(options.rule == Sampling::kPaper ? options.initial_error : kUnvisited));
 }

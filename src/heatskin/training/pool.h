@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "heatskin/appearance/appearance.h"
+#include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
 #include "heatskin/training/options.h"
 
@@ -17,9 +17,9 @@ namespace heatskin {
 /// jumping, which is kind to caches and lets stratified draws cover it evenly.
 class SamplePool {
  public:
-  /// Something of the appearance must be visible.
-  SamplePool(const Surface& surface, const Appearance& appearance, const SamplingOptions& options,
-             std::uint64_t seed, Filter filter = Filter::kPaper);
+  /// Something of the target must be visible.
+  SamplePool(const Surface& surface, const FitTarget& target, const SamplingOptions& options,
+             std::uint64_t seed);
 
   std::size_t size() const { return points_.size(); }
   std::span<const SurfacePoint> points() const { return points_; }

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "heatskin/appearance/appearance_target.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/training/test_fits.h"
 
 namespace heatskin {
@@ -14,7 +16,7 @@ constexpr std::size_t kPool = 2000, kBatch = 500;
 
 struct Setting {
   Asset asset = testing::colourfulRing();
-  Surface surface = std::move(*Surface::build(asset));
+  Surface surface = std::move(*buildSurface(asset));
   Appearance appearance{asset, surface};
 
   SamplePool pool(Sampling rule) const {
@@ -23,7 +25,7 @@ struct Setting {
     options.rule = rule;
     options.error_power = 0.5;
     options.correction = 1;
-    return SamplePool(surface, appearance, options, 3);
+    return SamplePool(surface, AppearanceTarget(appearance, Filter::kPaper), options, 3);
   }
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "heatskin/base/parallel.h"
@@ -16,11 +17,11 @@
 namespace heatskin {
 namespace {
 
-std::vector<SurfacePoint> spreadPoints(const Surface& surface, const Appearance& appearance,
-                                       std::size_t count, std::uint64_t seed, Filter filter) {
+std::vector<SurfacePoint> spreadPoints(const Surface& surface, const FitTarget& target, std::size_t count,
+                                       std::uint64_t seed) {
   const std::size_t candidates = std::max<std::size_t>(3 * count, 10'000);
   const std::vector<SurfacePoint> points =
-      sampleVisible(surface, appearance, candidates, seed, streams::kStartPositions, filter);
+      sampleVisible(surface, target, candidates, seed, streams::kStartPositions);
   count = std::min(count, points.size());
   std::vector<Vec3> places;
   places.reserve(points.size());
@@ -33,40 +34,57 @@ std::vector<SurfacePoint> spreadPoints(const Surface& surface, const Appearance&
 }
 
 /// Points where colours change: drawn from `candidates` by the squared difference to the colours a short walk
-/// away. Works for whatever gives the asset its colour, with or without UVs, and across UV seams.
-std::vector<SurfacePoint> detailPoints(const Surface& surface, const Appearance& appearance,
-                                       std::size_t count, std::uint64_t seed, Filter filter) {
+/// away. Works for whatever gives the target its colour, with or without UVs, and across UV seams.
+std::vector<SurfacePoint> detailPoints(const Surface& surface, const FitTarget& target, std::size_t count,
+                                       std::uint64_t seed) {
   constexpr double kReach = 0.01;  // of a surface of size 2: a few texels of a usual texture
   constexpr std::size_t kDirections = 4;
-  const std::vector<SurfacePoint> points = sampleVisible(
-      surface, appearance, std::max<std::size_t>(20 * count, 20'000), seed, streams::kDetail, filter);
+  constexpr std::size_t kPointsAtOnce = 1 << 14;  // colours are asked for in batches of moderate size
+  const std::vector<SurfacePoint> points =
+      sampleVisible(surface, target, std::max<std::size_t>(20 * count, 20'000), seed, streams::kDetail);
   count = std::min(count, points.size());
   if (count == 0) return {};
   const Walker walker(surface);
   const RandomStream random(seed, streams::kDetail + 256);
   std::vector<double> sums(points.size());
-  parallelFor(points.size(), 1024, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const Vec3f here = appearance.color(points[i], filter);
-      const double first = random.uniform(i);
-      for (std::size_t n = 0; n < kDirections; ++n) {
-        const double angle = 2 * std::numbers::pi * (first + static_cast<double>(n)) / kDirections;
-        const WalkOutcome there = walker.walk(points[i], kReach * Vec2(std::cos(angle), std::sin(angle)));
+  std::vector<SurfacePoint> ends;                // [points at once, directions]
+  std::vector<Vec3f> colors_here, colors_there;  // [points at once], [points at once, directions]
+  std::vector<float> seen;                       // [points at once, directions]
+  for (std::size_t first = 0; first < points.size(); first += kPointsAtOnce) {
+    const std::size_t batch = std::min(kPointsAtOnce, points.size() - first);
+    ends.resize(kDirections * batch);
+    parallelFor(batch, 1024, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const double turn = random.uniform(first + i);
+        for (std::size_t n = 0; n < kDirections; ++n) {
+          const double angle = 2 * std::numbers::pi * (turn + static_cast<double>(n)) / kDirections;
+          ends[kDirections * i + n] =
+              walker.walk(points[first + i], kReach * Vec2(std::cos(angle), std::sin(angle))).end;
+        }
+      }
+    });
+    colors_here.resize(batch);
+    colors_there.resize(ends.size());
+    seen.resize(ends.size());
+    target.colors(std::span(points).subspan(first, batch), colors_here);
+    target.colors(ends, colors_there);
+    target.visibilities(ends, seen);
+    for (std::size_t i = 0; i < batch; ++i) {
+      for (std::size_t e = kDirections * i; e < kDirections * (i + 1); ++e) {
         // The rim of a cut-out and the border to another material's one colour are no detail to resolve.
-        if (appearance.faceConstant(there.end.face)) continue;
-        const float seen = appearance.visibility(there.end, filter);
-        sums[i] += seen * (appearance.color(there.end, filter) - here).squaredNorm();
+        if (target.faceConstant(ends[e].face)) continue;
+        sums[first + i] += seen[e] * (colors_there[e] - colors_here[i]).squaredNorm();
       }
     }
-  });
+  }
   std::partial_sum(sums.begin(), sums.end(), sums.begin());
   std::vector<SurfacePoint> chosen;
   // A surface of one colour has no detail: spread what was asked for.
   if (!(sums.back() > 0)) return {points.begin(), points.begin() + static_cast<std::ptrdiff_t>(count)};
   for (std::size_t n = 0; n < count; ++n) {
-    const double target = sums.back() * (static_cast<double>(n) + random.uniform(points.size() + n)) /
-                          static_cast<double>(count);
-    const auto found = std::upper_bound(sums.begin(), sums.end() - 1, target);
+    const double drawn = sums.back() * (static_cast<double>(n) + random.uniform(points.size() + n)) /
+                         static_cast<double>(count);
+    const auto found = std::upper_bound(sums.begin(), sums.end() - 1, drawn);
     chosen.push_back(points[static_cast<std::size_t>(found - sums.begin())]);
   }
   return chosen;
@@ -74,19 +92,20 @@ std::vector<SurfacePoint> detailPoints(const Surface& surface, const Appearance&
 
 }  // namespace
 
-KernelSet startKernels(const Surface& surface, const Appearance& appearance, const StartOptions& options,
-                       const Vec3f& surface_mean, std::uint64_t seed, Filter filter) {
+KernelSet startKernels(const Surface& surface, const FitTarget& target, const StartOptions& options,
+                       const Vec3f& surface_mean, std::uint64_t seed) {
   KernelSet kernels;
   const auto detailed = static_cast<std::size_t>(options.detail_share * static_cast<double>(options.kernels));
-  std::vector<SurfacePoint> positions =
-      spreadPoints(surface, appearance, options.kernels - detailed, seed, filter);
+  std::vector<SurfacePoint> positions = spreadPoints(surface, target, options.kernels - detailed, seed);
   if (detailed > 0) {
-    const auto details = detailPoints(surface, appearance, detailed, seed, filter);
+    const auto details = detailPoints(surface, target, detailed, seed);
     positions.insert(positions.end(), details.begin(), details.end());
   }
   kernels.resize(positions.size());
   kernels.positions = std::move(positions);
   const RandomStream random(seed, streams::kStartParameters);
+  std::vector<Vec3f> colors(options.texture_aware ? kernels.size() : 0);
+  if (options.texture_aware) target.colors(kernels.positions, colors);
   Vec3 sum = Vec3::Zero();
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const auto a = random.uniform2(4 * i), b = random.uniform2(4 * i + 1), c = random.uniform2(4 * i + 2),
@@ -96,9 +115,8 @@ KernelSet startKernels(const Surface& surface, const Appearance& appearance, con
     kernels.sharpnesses[i] = static_cast<float>(10 + 40 * std::sqrt(b[0]));
     kernels.thresholds[i] =
         std::min(static_cast<float>(0.3 + (0.7 - 1e-8) * std::pow(b[1], 0.7)), KernelRanges::kMaxThreshold);
-    kernels.colors[i] = options.texture_aware
-                            ? appearance.color(kernels.positions[i], filter)
-                            : Vec3f((2 * Vec3(c[0], c[1], e[0]) - Vec3::Ones()).cast<float>());
+    kernels.colors[i] =
+        options.texture_aware ? colors[i] : Vec3f((2 * Vec3(c[0], c[1], e[0]) - Vec3::Ones()).cast<float>());
     sum += kernels.colors[i].cast<double>();
   }
   const Vec3f mean =

@@ -12,19 +12,18 @@
 
 namespace heatskin {
 
-Trainer::Trainer(const Surface& surface, const Appearance& appearance, Evaluator& evaluator,
+Trainer::Trainer(const Surface& surface, const FitTarget& target, Evaluator& evaluator,
                  const TrainOptions& options)
     : surface_(&surface),
       evaluator_(&evaluator),
       options_(options),
       schedule_(options_),
-      pool_(surface, appearance, options.sampling, options.seed, options.filter),
+      pool_(surface, target, options.sampling, options.seed),
       walker_(surface),
       loss_(options.batch, options.clamped_colors == ClampedColors::kLedBack ? ClampGradient::kStraightThrough
                                                                              : ClampGradient::kZero),
       gradient_(options.batch) {
-  state_.kernels =
-      startKernels(surface, appearance, options.start, pool_.meanColor(), options.seed, options.filter);
+  state_.kernels = startKernels(surface, target, options.start, pool_.meanColor(), options.seed);
   state_.optimiser.reset(state_.kernels.size());
   state_.statistics.reset(state_.kernels.size());
   evaluator_->expectBatches(true);

@@ -6,11 +6,11 @@
 
 #include <vector>
 
-#include "heatskin/appearance/appearance.h"
 #include "heatskin/evaluators/evaluator.h"
 #include "heatskin/geodesic/walk.h"
 #include "heatskin/kernels/composite_block.h"
 #include "heatskin/kernels/kernel_set.h"
+#include "heatskin/surface/fit_target.h"
 #include "heatskin/training/batch_gradient.h"
 #include "heatskin/training/options.h"
 #include "heatskin/training/pool.h"
@@ -28,11 +28,10 @@ struct StepReport {
   double seconds = 0;
 };
 
-/// See the head of the file. Surface, appearance and evaluator must outlive it.
+/// See the head of the file. Surface and evaluator must outlive it.
 class Trainer {
  public:
-  Trainer(const Surface& surface, const Appearance& appearance, Evaluator& evaluator,
-          const TrainOptions& options);
+  Trainer(const Surface& surface, const FitTarget& target, Evaluator& evaluator, const TrainOptions& options);
   ~Trainer();
 
   Trainer(const Trainer&) = delete;
@@ -51,7 +50,7 @@ class Trainer {
   /// What a checkpoint stores.
   TrainerState state() const;
 
-  /// Goes on from a state that a trainer with the same surface, appearance and options had when canSave() was
+  /// Goes on from a state that a trainer with the same surface, target and options had when canSave() was
   /// true. False, and nothing changed, if the state cannot be one of this surface and these options.
   bool restore(TrainerState state);
 

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include "heatskin/appearance/appearance_target.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/evaluators/evaluate_colors.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/training/streams.h"
 #include "heatskin/training/test_fits.h"
@@ -26,7 +28,7 @@ TrainOptions smallFit(int steps) {
 
 struct Fit {
   Asset asset = testing::colourfulRing(64, 16);
-  Surface surface = std::move(*Surface::build(asset));
+  Surface surface = std::move(*buildSurface(asset));
   Appearance appearance{asset, surface};
   local::LocalEvaluator evaluator{surface, {}};
 };
@@ -51,7 +53,7 @@ TEST(Trainer, LearnsARing) {
   options.batch = 1024;
   options.start.kernels = 1000;
   options.density.max_kernels = 2000;
-  Trainer trainer(fit.surface, fit.appearance, fit.evaluator, options);
+  Trainer trainer(fit.surface, AppearanceTarget(fit.appearance, Filter::kPaper), fit.evaluator, options);
   const double before = psnrOf(fit, trainer.kernels());
   while (!trainer.finished())
     trainer.step();
@@ -75,13 +77,14 @@ bool sameBytes(const KernelSet& a, const KernelSet& b) {
 TEST(Trainer, SameBytesForAnyThreadCount) {
   Fit reference;
   setThreadCount(1);
-  Trainer one(reference.surface, reference.appearance, reference.evaluator, smallFit(150));
+  Trainer one(reference.surface, AppearanceTarget(reference.appearance, Filter::kPaper), reference.evaluator,
+              smallFit(150));
   while (!one.finished())
     one.step();
   for (const int threads : {2, 3, 8}) {
     setThreadCount(threads);
     Fit fit;
-    Trainer many(fit.surface, fit.appearance, fit.evaluator, smallFit(150));
+    Trainer many(fit.surface, AppearanceTarget(fit.appearance, Filter::kPaper), fit.evaluator, smallFit(150));
     while (!many.finished())
       many.step();
     EXPECT_TRUE(sameBytes(one.kernels(), many.kernels())) << threads;
@@ -96,7 +99,7 @@ TEST(Trainer, ParametersStayInRange) {
   options.rates.sharpness *= 1e4;
   options.rates.threshold *= 1e3;
   options.rates.color *= 100;
-  Trainer trainer(fit.surface, fit.appearance, fit.evaluator, options);
+  Trainer trainer(fit.surface, AppearanceTarget(fit.appearance, Filter::kPaper), fit.evaluator, options);
   while (!trainer.finished())
     trainer.step();
   const KernelSet& k = trainer.kernels();

@@ -13,18 +13,17 @@ constexpr std::uint64_t kMostRounds = 64;
 
 }  // namespace
 
-std::vector<SurfacePoint> sampleVisible(const Surface& surface, const Appearance& appearance,
-                                        std::size_t count, std::uint64_t seed, std::uint64_t stream,
-                                        Filter filter) {
+std::vector<SurfacePoint> sampleVisible(const Surface& surface, const FitTarget& target, std::size_t count,
+                                        std::uint64_t seed, std::uint64_t stream) {
   std::vector<double> weights(surface.areas().begin(), surface.areas().end());
-  if (appearance.hasColor()) {
+  if (target.hasColor()) {
     for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
-      if (appearance.faceConstant(f)) weights[f] = 0;
+      if (target.faceConstant(f)) weights[f] = 0;
     }
   }
   const SurfaceSampler sampler(weights);
   std::vector<SurfacePoint> points(count);
-  if (!appearance.hasAlpha()) {
+  if (!target.hasAlpha()) {
     sampler.sample(seed, stream, 0, points);
     return points;
   }
@@ -35,7 +34,7 @@ std::vector<SurfacePoint> sampleVisible(const Surface& surface, const Appearance
   for (std::uint64_t round = 0; round < kMostRounds && kept.size() < count; ++round) {
     const std::uint64_t first = round * count;
     sampler.sample(seed, stream, first, points);
-    appearance.visibilities(points, visible, filter);
+    target.visibilities(points, visible);
     for (std::size_t i = 0; i < count && kept.size() < count; ++i) {
       if (chance.uniform(first + i) < static_cast<double>(visible[i])) kept.push_back(points[i]);
     }

@@ -4,19 +4,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "heatskin/appearance/appearance.h"
+#include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin {
 
 /// Points that kernels are fitted to: drawn with a density proportional to visibility, so that plain means
 /// over them are means over the surface weighted by alpha, and points nobody sees are never drawn. Faces of
-/// one colour (Appearance::faceConstant) get none: there is nothing to fit, unless all faces are so.
+/// one colour (FitTarget::faceConstant) get none: there is nothing to fit, unless all faces are so.
 ///
 /// `count` points, or fewer where next to nothing is visible, and none if nothing was found. Without alpha
 /// and without faces of one colour these are exactly the points of sampleSurface(). Deterministic.
-std::vector<SurfacePoint> sampleVisible(const Surface& surface, const Appearance& appearance,
-                                        std::size_t count, std::uint64_t seed, std::uint64_t stream,
-                                        Filter filter);
+std::vector<SurfacePoint> sampleVisible(const Surface& surface, const FitTarget& target, std::size_t count,
+                                        std::uint64_t seed, std::uint64_t stream);
 
 }  // namespace heatskin

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "heatskin/appearance/appearance_target.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/training/pool.h"
 #include "heatskin/training/test_fits.h"
@@ -54,7 +56,7 @@ struct Scene {
   Surface surface;
   Appearance appearance;
   explicit Scene(Asset a)
-      : asset(std::move(a)), surface(std::move(*Surface::build(asset))), appearance(asset, surface) {}
+      : asset(std::move(a)), surface(std::move(*buildSurface(asset))), appearance(asset, surface) {}
 };
 
 /// A loss that depends on the place, for expectations.
@@ -64,7 +66,8 @@ double someLoss(const Vec3f& color) {
 
 TEST(VisibleSamples, OpaqueSurfacesAreSampledAsEver) {
   const Scene scene(testing::colourfulRing());
-  const auto points = sampleVisible(scene.surface, scene.appearance, 3000, 5, 1, Filter::kAuto);
+  const auto points =
+      sampleVisible(scene.surface, AppearanceTarget(scene.appearance, Filter::kAuto), 3000, 5, 1);
   const auto plain = sampleSurface(scene.surface, 3000, 5, 1);
   ASSERT_EQ(points.size(), plain.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -75,7 +78,8 @@ TEST(VisibleSamples, OpaqueSurfacesAreSampledAsEver) {
 
 TEST(VisibleSamples, MeansAreMeansWeightedByAlpha) {
   const Scene scene(fadingCard(AlphaMode::kBlend, true));
-  const auto points = sampleVisible(scene.surface, scene.appearance, 40'000, 1, 1, Filter::kAuto);
+  const auto points =
+      sampleVisible(scene.surface, AppearanceTarget(scene.appearance, Filter::kAuto), 40'000, 1, 1);
   ASSERT_EQ(points.size(), 40'000u);
   double mean = 0;
   for (const SurfacePoint& p : points) {
@@ -101,7 +105,7 @@ TEST(VisibleSamples, ImportanceSamplingKeepsTheAlphaWeightedMean) {
   options.error_power = 0.5;
   options.error_floor = 1e-4;
   options.correction = 1;
-  SamplePool pool(scene.surface, scene.appearance, options, 3, Filter::kAuto);
+  SamplePool pool(scene.surface, AppearanceTarget(scene.appearance, Filter::kAuto), options, 3);
   ASSERT_EQ(pool.size(), 20'000u);
   std::vector<std::uint32_t> indices(pool.size());
   std::vector<float> losses(pool.size());
@@ -132,7 +136,8 @@ TEST(VisibleSamples, ImportanceSamplingKeepsTheAlphaWeightedMean) {
 
 TEST(VisibleSamples, CutOutsAreNeverDrawn) {
   const Scene scene(fadingCard(AlphaMode::kMask, false));
-  for (const SurfacePoint& p : sampleVisible(scene.surface, scene.appearance, 5000, 1, 1, Filter::kAuto))
+  for (const SurfacePoint& p :
+       sampleVisible(scene.surface, AppearanceTarget(scene.appearance, Filter::kAuto), 5000, 1, 1))
     ASSERT_EQ(scene.appearance.visibility(p), 1);
 }
 
@@ -140,7 +145,8 @@ TEST(VisibleSamples, NothingVisibleGivesNothing) {
   Asset asset = fadingCard(AlphaMode::kBlend, false);
   asset.materials[0].base_color_factor.w() = 0;
   const Scene scene(asset);
-  EXPECT_TRUE(sampleVisible(scene.surface, scene.appearance, 100, 1, 1, Filter::kAuto).empty());
+  EXPECT_TRUE(
+      sampleVisible(scene.surface, AppearanceTarget(scene.appearance, Filter::kAuto), 100, 1, 1).empty());
 }
 
 TEST(VisibleSamples, FacesWithoutWeightAreNeverDrawn) {

@@ -11,6 +11,7 @@
 #include "heatskin/base/rng.h"
 #include "heatskin/evaluators/evaluate_colors.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/load.h"
 #include "heatskin/surface/sampling.h"
 
@@ -133,7 +134,7 @@ TEST(Jitter, ColoursOfBoomboxDoNotDependOnRounding) {
   HEATSKIN_REQUIRE_ASSETS();
   const auto asset = loadAsset(testing::assetsFolder() / "boombox.glb");
   ASSERT_TRUE(asset);
-  const Change change = changeByJitter(std::move(*Surface::build(*asset)), 2000);
+  const Change change = changeByJitter(std::move(*buildSurface(*asset)), 2000);
   EXPECT_LT(change.largest, kAllowed);
   EXPECT_LT(change.p999, kUsual);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
 // LocalHK's response of one kernel at one query (eq:logmap, eq:kernel) and its gradient, for any scalar type:
-// float is the slow twin of response_simd.cpp, double is what finite differences check.
+// float is the slow twin of pair_response_simd.cpp, double is what finite differences check.
 
 #include <cmath>
 

@@ -14,7 +14,7 @@
 
 #include "heatskin/base/vec.h"
 #include "heatskin/kernels/kernel_set.h"
-#include "heatskin/texture/source_triangles.h"
+#include "heatskin/product/source_triangles.h"
 
 namespace heatskin {
 

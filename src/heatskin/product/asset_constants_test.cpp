@@ -1,15 +1,16 @@
-#include "heatskin/texture/constant_faces.h"
+#include "heatskin/product/asset_constants.h"
 
 #include <memory>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/color_space.h"
 #include "heatskin/io/gltf_reader.h"
+#include "heatskin/product/product.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/texture/kernel_texture.h"
-#include "heatskin/texture/product.h"
 
 #include "support/products.h"
 
@@ -21,7 +22,7 @@ using testing::randomKernels;
 
 TEST(ConstantFaces, AreThoseOfTheAppearance) {
   const Asset asset = manyMaterials();
-  const Surface surface = std::move(*Surface::build(asset));
+  const Surface surface = std::move(*buildSurface(asset));
   const Appearance appearance(asset, surface);
   const ConstantFaces constants = constantFaces(appearance);
   std::size_t found = 0;
@@ -41,7 +42,7 @@ TEST(ConstantFaces, AreThoseOfTheAppearance) {
 
 TEST(ConstantFaces, NoneWhereThereIsNothingElse) {
   Asset asset = testing::assetOf(testing::cube(2));
-  const Surface surface = std::move(*Surface::build(asset));
+  const Surface surface = std::move(*buildSurface(asset));
   EXPECT_TRUE(constantFaces(Appearance(asset, surface)).empty());
 }
 
@@ -49,7 +50,7 @@ TEST(ConstantFaces, NoneWhereThereIsNothingElse) {
 /// the material for every other viewer, and gives these primitives no vertex colours.
 TEST(ConstantFaces, ProductsReturnThemExactly) {
   const Asset asset = manyMaterials();
-  const auto surface = std::make_shared<const Surface>(std::move(*Surface::build(asset)));
+  const auto surface = std::make_shared<const Surface>(std::move(*buildSurface(asset)));
   const auto glb = encodeProduct(asset, *surface, randomKernels(*surface, 300), {}, {"test", "draft", 1, 2});
   ASSERT_TRUE(glb) << glb.error().message;
   auto read = readGltfBytes(*glb, "product.glb");
@@ -93,7 +94,7 @@ TEST(ConstantFaces, AMaterialMayBeConstantInSomePlacesOnly) {
   Mesh& box = asset.meshes[0];
   box.primitives[2].material = 1;  // vertex colours and the red factor
   box.primitives[0].uv_sets.clear();
-  const auto surface = std::make_shared<const Surface>(std::move(*Surface::build(asset)));
+  const auto surface = std::make_shared<const Surface>(std::move(*buildSurface(asset)));
   const auto glb = encodeProduct(asset, *surface, randomKernels(*surface, 300), {}, {"test", "draft", 1, 2});
   ASSERT_TRUE(glb) << glb.error().message;
   auto read = readGltfBytes(*glb, "product.glb");
@@ -112,7 +113,7 @@ TEST(ConstantFaces, AMaterialMayBeConstantInSomePlacesOnly) {
 /// What is seen of a product is what is seen of its asset.
 TEST(ConstantFaces, ProductsKeepVisibility) {
   const Asset asset = manyMaterials();
-  const auto surface = std::make_shared<const Surface>(std::move(*Surface::build(asset)));
+  const auto surface = std::make_shared<const Surface>(std::move(*buildSurface(asset)));
   const auto glb = encodeProduct(asset, *surface, randomKernels(*surface, 300), {}, {"test", "draft", 1, 2});
   ASSERT_TRUE(glb) << glb.error().message;
   auto read = readGltfBytes(*glb, "product.glb");

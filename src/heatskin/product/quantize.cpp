@@ -1,4 +1,4 @@
-#include "heatskin/texture/quantize.h"
+#include "heatskin/product/quantize.h"
 
 #include <algorithm>
 #include <cmath>

@@ -10,8 +10,8 @@
 #include "heatskin/base/result.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/evaluators/make_evaluator.h"
-#include "heatskin/texture/product.h"
-#include "heatskin/texture/quantize.h"
+#include "heatskin/product/product.h"
+#include "heatskin/product/quantize.h"
 
 namespace heatskin {
 

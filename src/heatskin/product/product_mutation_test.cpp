@@ -6,10 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/gltf_reader.h"
+#include "heatskin/product/product.h"
+#include "heatskin/product/product_extension.h"
 #include "heatskin/texture/kernel_texture.h"
-#include "heatskin/texture/product.h"
-#include "heatskin/texture/product_extension.h"
 
 #include "support/mutations.h"
 #include "support/products.h"
@@ -60,7 +61,7 @@ void expectOneLine(const Error& error) {
 
 std::string seedProduct(std::string_view method = "local") {
   const Asset asset = assetOf(cube(1));
-  const auto surface = Surface::build(asset);
+  const auto surface = buildSurface(asset);
   EvaluatorOptions options;
   options.method = method;
   options.thermal.rank = options.spectral.modes = 16;

@@ -1,4 +1,4 @@
-#include "heatskin/texture/fallback_colors.h"
+#include "heatskin/product/fallback_colors.h"
 
 #include <algorithm>
 #include <array>

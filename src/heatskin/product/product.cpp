@@ -1,4 +1,4 @@
-#include "heatskin/texture/product.h"
+#include "heatskin/product/product.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,16 +17,18 @@
 #include "heatskin/base/plural.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
 #include "heatskin/evaluators/local/supports.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/glb_builder.h"
 #include "heatskin/io/gltf_reader.h"
+#include "heatskin/io/image.h"
 #include "heatskin/io/load.h"
+#include "heatskin/product/asset_constants.h"
+#include "heatskin/product/fallback_colors.h"
+#include "heatskin/product/product_extension.h"
+#include "heatskin/product/quantize.h"
+#include "heatskin/product/source_triangles.h"
 #include "heatskin/surface/closest_point.h"
-#include "heatskin/texture/constant_faces.h"
-#include "heatskin/texture/fallback_colors.h"
 #include "heatskin/texture/kernel_texture.h"
-#include "heatskin/texture/product_extension.h"
-#include "heatskin/texture/quantize.h"
-#include "heatskin/texture/source_triangles.h"
 
 namespace heatskin {
 namespace {
@@ -37,13 +39,6 @@ SurfaceOptions surfaceOptions(std::string_view method) {
   SurfaceOptions options;
   options.principal_axes = method != "local";
   return options;
-}
-
-bool hasTransparency(const Image& image) {
-  for (std::size_t i = 3; i < image.rgba.size(); i += 4) {
-    if (image.rgba[i] != 255) return true;
-  }
-  return false;
 }
 
 /// Whether kernels are needed at all: some primitive has more than one colour.
@@ -98,7 +93,7 @@ Asset withoutColors(const Asset& asset) {
     const Image* image = texture == nullptr || texture->image < 0
                              ? nullptr
                              : asset.images[static_cast<std::size_t>(texture->image)].get();
-    if (material.alpha_mode == AlphaMode::kOpaque || image == nullptr || !hasTransparency(*image)) {
+    if (material.alpha_mode == AlphaMode::kOpaque || image == nullptr || smallestAlpha(*image) == 255) {
       use = {};
     } else if (const auto known = textures.find(use.texture); known != textures.end()) {
       use.texture = known->second;
@@ -311,7 +306,7 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
 
   auto stored = storedGeometry(asset);
   if (!stored) return stored.error();
-  auto built = Surface::build(*stored, surfaceOptions(options.method));
+  auto built = buildSurface(*stored, surfaceOptions(options.method));
   if (!built) return failure(built.error().message);
   const auto stored_surface = std::make_shared<const Surface>(std::move(*built));
 
@@ -363,7 +358,7 @@ Result<Product> decode(Asset asset) {
   });
   if (view == raw->views.end()) return refuse(inputError("its buffer view does not exist"));
 
-  auto surface = Surface::build(asset, surfaceOptions(extension->options.method));
+  auto surface = buildSurface(asset, surfaceOptions(extension->options.method));
   if (!surface) {
     const std::string path = asset.path.empty() ? "" : asset.path.string() + ": ";
     const std::string& message = surface.error().message;

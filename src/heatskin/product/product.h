@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "heatskin/base/result.h"
+#include "heatskin/base/texture_filter.h"
 #include "heatskin/evaluators/make_evaluator.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/kernels/kernel_set.h"

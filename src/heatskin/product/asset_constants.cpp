@@ -1,4 +1,4 @@
-#include "heatskin/texture/constant_faces.h"
+#include "heatskin/product/asset_constants.h"
 
 #include <algorithm>
 #include <map>

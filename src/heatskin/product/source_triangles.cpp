@@ -1,4 +1,4 @@
-#include "heatskin/texture/source_triangles.h"
+#include "heatskin/product/source_triangles.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,4 +1,4 @@
-#include "heatskin/texture/product_extension.h"
+#include "heatskin/product/product_extension.h"
 
 #include <algorithm>
 #include <charconv>

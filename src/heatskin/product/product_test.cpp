@@ -1,4 +1,4 @@
-#include "heatskin/texture/product.h"
+#include "heatskin/product/product.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,13 +9,16 @@
 
 #include <gtest/gtest.h>
 
+#include "heatskin/appearance/appearance.h"
 #include "heatskin/base/parallel.h"
+#include "heatskin/io/asset_surface.h"
 #include "heatskin/io/color_space.h"
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/io/load.h"
+#include "heatskin/product/asset_constants.h"
+#include "heatskin/product/source_triangles.h"
 #include "heatskin/texture/kernel_texture.h"
-#include "heatskin/texture/source_triangles.h"
 
 #include "support/assets.h"
 #include "support/products.h"
@@ -39,7 +42,7 @@ struct Fitted {
 Fitted fitted(Asset asset, std::size_t count = 400) {
   Fitted out;
   out.asset = std::move(asset);
-  auto surface = Surface::build(out.asset);
+  auto surface = buildSurface(out.asset);
   if (!surface) {
     ADD_FAILURE() << surface.error().message;
     return out;
@@ -371,7 +374,7 @@ TEST(Product, AnglesAreMeasuredFromTheFirstEdgeTowardsTheThirdCorner) {
   for (const bool mirrored : {false, true}) {
     Asset asset = assetOf(soup);
     if (mirrored) asset.instances[0].asset_from_mesh.scale(Vec3(-1, 1, 1));
-    const auto surface = Surface::build(asset);
+    const auto surface = buildSurface(asset);
     ASSERT_TRUE(surface);
     const SourceTriangles triangles(asset, *surface);
     const Vec3 edge = mirrored ? Vec3(1, 1, 0) : Vec3(-1, 1, 0);

@@ -1,0 +1,42 @@
+#pragma once
+
+// The bridge from an asset's appearance to training: what kernels are fitted to when they are to look like
+// the asset.
+
+#include <cstdint>
+#include <span>
+
+#include "heatskin/appearance/appearance.h"
+#include "heatskin/base/texture_filter.h"
+#include "heatskin/surface/fit_target.h"
+#include "heatskin/surface/surface.h"
+
+namespace heatskin {
+
+/// An appearance read with one filter. The appearance must outlive it.
+class AppearanceTarget final : public FitTarget {
+ public:
+  AppearanceTarget(const Appearance& appearance, Filter filter) : appearance_(&appearance), filter_(filter) {}
+
+  void colors(std::span<const SurfacePoint> points, std::span<Vec3f> out) const override {
+    appearance_->colors(points, out, filter_);
+  }
+  void visibilities(std::span<const SurfacePoint> points, std::span<float> out) const override {
+    appearance_->visibilities(points, out, filter_);
+  }
+  bool hasAlpha() const override { return appearance_->hasAlpha(); }
+  bool faceConstant(std::uint32_t face) const override { return appearance_->faceConstant(face); }
+  bool hasColor() const override { return appearance_->hasColor(); }
+
+  /// Every texel of the images, and what the samplers make of them.
+  void identify(const Surface& surface, Fingerprint& fingerprint) const override;
+
+ private:
+  const Appearance* appearance_;
+  Filter filter_;
+};
+
+/// The part of a surface's area that is seen, see visibleShare() of surface/fit_target.h.
+double visibleShare(const Surface& surface, const Appearance& appearance, Filter filter = Filter::kAuto);
+
+}  // namespace heatskin

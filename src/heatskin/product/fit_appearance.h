@@ -1,0 +1,19 @@
+#pragma once
+
+// A fit to an asset's appearance in one call.
+
+#include "heatskin/appearance/appearance.h"
+#include "heatskin/appearance/appearance_target.h"
+#include "heatskin/base/result.h"
+#include "heatskin/surface/surface.h"
+#include "heatskin/training/fit.h"
+
+namespace heatskin {
+
+/// fit() to an appearance, its textures read with the configuration's filter.
+inline Result<FitResult> fit(const Surface& surface, const Appearance& appearance, const FitConfig& config,
+                             const FitControl& control = {}) {
+  return fit(surface, AppearanceTarget(appearance, config.train.filter), config, control);
+}
+
+}  // namespace heatskin
