@@ -10,7 +10,7 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/evaluators/evaluate_colors.h"
 #include "heatskin/evaluators/fields/field_evaluator.h"
-#include "heatskin/evaluators/make_evaluator.h"
+#include "heatskin/evaluators/method.h"
 #include "heatskin/kernels/composite_block.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/training/config.h"
@@ -47,7 +47,7 @@ void answer(const fields::FieldEvaluator& evaluator, std::span<const fields::Fie
 
 }  // namespace
 
-Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, std::string_view method,
+Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, Method method,
                                const BenchOptions& options, std::vector<BenchRow>& rows) {
   auto config = presetConfig("paper");
   if (!config) return config.error();
@@ -55,7 +55,7 @@ Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, std::
   config->train.seed = options.seed;
   // All kernels from the start: the steps a fit spends most of its time on.
   config->train.start.kernels = config->train.density.max_kernels = kKernels;
-  auto made = makeEvaluator(surface, config->evaluator, {options.progress, nullptr});
+  auto made = makeEvaluator(surface, config->evaluator.options(), {options.progress, nullptr});
   if (!made) return made.error();
   auto& evaluator = static_cast<fields::FieldEvaluator&>(**made);
   const Appearance appearance(asset, surface);

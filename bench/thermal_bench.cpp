@@ -252,7 +252,7 @@ Result<BenchReport> runThermalBench(const BenchOptions& options) {
 
   if (auto done = measureRanks(*surface, operators, plan, options, rows); !done) return done.error();
 
-  if (auto steps = measureFieldSteps(*asset, *surface, "thermal", options, rows); !steps)
+  if (auto steps = measureFieldSteps(*asset, *surface, Method::kThermal, options, rows); !steps)
     return steps.error();
 
   Surface finer = std::move(*surface);

@@ -49,7 +49,7 @@ class Eval : public Verb {
                    "Evaluate the kernels with this method instead of the one they were fitted with: what "
                    "they lose when frozen")
         ->type_name("METHOD")
-        ->check(CLI::IsMember(std::vector<std::string>(std::begin(kMethods), std::end(kMethods))));
+        ->check(CLI::IsMember(std::vector<std::string>(std::begin(kMethodNames), std::end(kMethodNames))));
     app.add_flag("--flip", options_.flip, "Also FLIP of views and atlas (some seconds)");
     app.add_option("--lpips-weights", lpips_weights_,
                    "Also LPIPS of views and atlas with the weights in FILE (.safetensors or .npz)")
@@ -93,11 +93,7 @@ class Eval : public Verb {
     }
     options_.seed = session.common.seed;
 
-    std::string_view method;  // as kMethods spells it, which stays
-    for (const std::string_view known : kMethods) {
-      if (known == method_) method = known;
-    }
-    const auto fitted = loadFitted(session, file_, method);
+    const auto fitted = loadFitted(session, file_, methodNamed(method_));
     if (!fitted) return fitted.error();
     warnAbout(session, file_, (*fitted)->product.notices);
     SurfaceOptions plain;
@@ -148,8 +144,8 @@ class Eval : public Verb {
       json[key] = nullptr;  // known to fit only
     json["peak_rss_mb"] = jsonNumber(static_cast<double>(peakResidentBytes()) * 1e-6);
     json["model_bytes"] = product.model_bytes;
-    json["method"] = fitted.texture.options().method;
-    json["fitted_method"] = product.options.method;
+    json["method"] = methodName(fitted.texture.options());
+    json["fitted_method"] = methodName(product.options);
     json["preset"] = product.info.preset;
     json["seed"] = product.info.seed;
     json["steps"] = product.info.steps;
@@ -173,12 +169,12 @@ class Eval : public Verb {
     rows.emplace_back("kernels", fmt::format("{} in {}", grouped(product.kernels.size()),
                                              humanBytes(static_cast<double>(product.model_bytes))));
     rows.emplace_back("fit",
-                      fmt::format("method {}{}{}, {}, seed {}", product.options.method,
+                      fmt::format("method {}{}{}, {}, seed {}", methodName(product.options),
                                   product.info.preset.empty() ? "" : ", preset ", product.info.preset,
                                   counted(static_cast<std::size_t>(product.info.steps), "step", "steps"),
                                   product.info.seed));
-    if (fitted.texture.options().method != product.options.method)
-      rows.emplace_back("evaluated as", std::string(fitted.texture.options().method));
+    if (methodOf(fitted.texture.options()) != methodOf(product.options))
+      rows.emplace_back("evaluated as", std::string(methodName(fitted.texture.options())));
     console.heading(oneLine(displayPath(std::filesystem::path(file_).filename())));
     std::vector<std::vector<std::string>> lines;
     for (const auto& [label, value] : rows)

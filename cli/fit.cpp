@@ -145,8 +145,8 @@ class Fit : public Verb {
       return inputError(fmt::format("{}: is a fitted texture already; give the asset it was made from",
                                     displayPath(asset_)));
     }
-    // LocalHK does not notice the rounding, and spares itself a second surface.
-    if (job->config.evaluator.method != "local") {
+    // Who does not notice the rounding spares itself a second surface.
+    if (traits(job->config.evaluator.method).stored_geometry) {
       const auto moved = useStoredGeometry(subject->asset);
       if (!moved) return moved.error();
       if (*moved) subject = makeSubject(session, std::move(subject->asset));
@@ -270,7 +270,7 @@ class Fit : public Verb {
       if (app_->count(option) == 0) continue;
       if (!setOption(config, fmt::format("{}={}", key, value))) {
         // Numbers were checked with the options; this is the method's name.
-        return usageError(fmt::format("{} {}: there are {}", option, value, fmt::join(kMethods, ", ")));
+        return usageError(fmt::format("{} {}: there are {}", option, value, fmt::join(kMethodNames, ", ")));
       }
       if (auto noted = note(key, fmt::format("{} {}", option, value)); !noted) return noted;
     }
@@ -297,7 +297,7 @@ class Fit : public Verb {
                                    [](const std::string& a) { return a.starts_with("density.max_kernels"); });
     const bool ours = config.train.density.cover_spare > 0;  // not to be done to the published method
     fitLengthsToBudget(config, subject.surface);
-    const std::size_t needed = kernelsToCover(subject.surface, config.evaluator);
+    const std::size_t needed = kernelsToCover(subject.surface, config.evaluator.options());
     const std::size_t budget = config.train.density.max_kernels;
     if (coveringBudget(needed) <= budget) return;
     const std::string what = fmt::format(

@@ -100,8 +100,8 @@ Result<void> evaluateStored(Session& session, const Subject& subject, const FitJ
 
   // The kernels as they were before they were stored; the subject outlives this texture.
   const std::shared_ptr<const Surface> surface(std::shared_ptr<void>(), &subject.surface);
-  const auto exact = KernelTexture::create(surface, outcome.fit.kernels, job.config.evaluator, preparation,
-                                           constantFaces(subject.appearance));
+  const auto exact = KernelTexture::create(surface, outcome.fit.kernels, job.config.evaluator.options(),
+                                           preparation, constantFaces(subject.appearance));
   if (!exact) return exact.error();
   const auto before = surfacePsnr(*exact, Reference(subject.surface, subject.appearance), options.filter);
   if (!before) return before.error();
@@ -141,8 +141,8 @@ Result<FitOutcome> runFit(Session& session, const Subject& subject, const FitJob
   // All steps are done: a signal no longer stops what turns them into a product.
   Unstoppable finishing(console);
   const Preparation finish{&finishing, &cache};
-  const auto bytes =
-      encodeProduct(subject.asset, subject.surface, outcome.fit.kernels, job.config.evaluator, info, finish);
+  const auto bytes = encodeProduct(subject.asset, subject.surface, outcome.fit.kernels,
+                                   job.config.evaluator.options(), info, finish);
   if (!bytes) return bytes.error();
   outcome.file_bytes = bytes->size();
   const std::string options = configToml(job.config);
@@ -197,7 +197,7 @@ Json fitJson(const Subject& subject, const FitJob& job, const FitOutcome& outcom
   json["peak_rss_mb"] = jsonNumber(static_cast<double>(peakResidentBytes()) * 1e-6);
   json["model_bytes"] = outcome.stored->product.model_bytes;
   json["file_bytes"] = outcome.file_bytes;
-  json["method"] = job.config.evaluator.method;
+  json["method"] = methodName(job.config.evaluator.method);
   json["preset"] = job.config.preset;
   json["steps"] = fit.steps_done;
   json["resumed_at"] = fit.resumed_at;
@@ -235,8 +235,9 @@ ReportPage::Rows fitRows(const FitJob& job, const FitOutcome& outcome) {
                       : std::string()));
   rows.emplace_back(
       "fit",
-      fmt::format("method {}, preset {}, {}, seed {}{}", job.config.evaluator.method, job.config.preset,
-                  counted(static_cast<std::size_t>(fit.steps_done), "step", "steps"), job.config.train.seed,
+      fmt::format("method {}, preset {}, {}, seed {}{}", methodName(job.config.evaluator.method),
+                  job.config.preset, counted(static_cast<std::size_t>(fit.steps_done), "step", "steps"),
+                  job.config.train.seed,
                   fit.resumed_at > 0 ? fmt::format(", resumed at {}", fit.resumed_at) : std::string()));
   rows.emplace_back(
       "time",

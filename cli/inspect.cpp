@@ -234,7 +234,7 @@ void showKernels(Console& console, const Product& product) {
   const ProductInfo& info = product.info;
   console.table({
       {"number", grouped(product.kernels.size())},
-      {"method", std::string(product.options.method)},
+      {"method", std::string(methodName(product.options))},
       {"size", humanBytes(static_cast<double>(product.model_bytes))},
       {"made by", fmt::format("{}, preset {}, {}, seed {}", orUnnamed(info.generator), orUnnamed(info.preset),
                               counted(static_cast<std::size_t>(info.steps), "step", "steps"), info.seed)},
@@ -243,7 +243,7 @@ void showKernels(Console& console, const Product& product) {
 
 /// The keys of `fit --json` and `eval --json`.
 Json kernelsJson(const Product& product) {
-  return {{"kernels", product.kernels.size()},  {"method", product.options.method},
+  return {{"kernels", product.kernels.size()},  {"method", methodName(product.options)},
           {"model_bytes", product.model_bytes}, {"generator", product.info.generator},
           {"preset", product.info.preset},      {"seed", product.info.seed},
           {"steps", product.info.steps}};

@@ -235,7 +235,7 @@ class Query : public Verb {
     Json json;
     json["file"] = file_;
     json["points"] = count;
-    json["method"] = product->options.method;
+    json["method"] = methodName(product->options);
     json["kernels"] = product->kernels.size();
     json["model_bytes"] = product->model_bytes;
     json["preprocess_s"] = jsonNumber(preprocess_s);

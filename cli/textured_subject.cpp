@@ -11,7 +11,8 @@
 namespace heatskin::cli {
 namespace {
 
-Result<std::unique_ptr<FittedSubject>> decode(Console& console, Asset asset, std::string_view method = {},
+Result<std::unique_ptr<FittedSubject>> decode(Console& console, Asset asset,
+                                              std::optional<Method> method = {},
                                               Progress* progress = nullptr) {
   if (progress == nullptr) progress = &console;
   progress->begin("unpacking the kernels", 0);
@@ -20,10 +21,7 @@ Result<std::unique_ptr<FittedSubject>> decode(Console& console, Asset asset, std
   progress->end();
   auto cache = PreprocessingCache::fromEnvironment();
   EvaluatorOptions options = product->options;
-  if (!method.empty() && method != options.method) {
-    options = EvaluatorOptions();
-    options.method = method;
-  }
+  if (method && *method != methodOf(options)) options = defaultOptions(*method);
   auto texture = KernelTexture::create(product->surface, product->kernels, options, {progress, &cache},
                                        product->constants);
   for (const Notice& notice : cache.notices())
@@ -69,7 +67,7 @@ Transparency productTransparency(const Product& product, Filter filter) {
 }  // namespace
 
 Result<std::unique_ptr<FittedSubject>> loadFitted(Session& session, const std::filesystem::path& path,
-                                                  std::string_view method, Progress* progress) {
+                                                  std::optional<Method> method, Progress* progress) {
   auto asset = read(session, path);
   if (!asset) return asset.error();
   return decode(session.console, std::move(*asset), method, progress);

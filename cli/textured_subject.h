@@ -26,11 +26,12 @@ struct FittedSubject {
   KernelTexture texture;
 };
 
-/// Reads a product, with progress. Warnings are the caller's to show. With a `method` (one of kMethods) its
-/// kernels are evaluated with that one's standard options, whatever they were fitted with.
-/// `progress` may stand in for the session's console.
+/// Reads a product, with progress. Warnings are the caller's to show. With a `method` its kernels are
+/// evaluated with that one's standard options, whatever they were fitted with. `progress` may stand in for
+/// the session's console.
 Result<std::unique_ptr<FittedSubject>> loadFitted(Session& session, const std::filesystem::path& path,
-                                                  std::string_view method = {}, Progress* progress = nullptr);
+                                                  std::optional<Method> method = {},
+                                                  Progress* progress = nullptr);
 
 /// Either of both.
 struct TexturedSubject {

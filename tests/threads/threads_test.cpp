@@ -70,7 +70,7 @@ class Threads : public ::testing::Test {
 
   FitConfig config(const std::string& method) const {
     FitConfig config = testing::tinyConfig(25);
-    config.evaluator.method = method;
+    config.evaluator.method = *methodNamed(method);
     config.evaluator.thermal.rank = 24;
     config.evaluator.thermal.oversampling = 8;
     config.evaluator.thermal.routing_dimensions = 16;
@@ -81,7 +81,7 @@ class Threads : public ::testing::Test {
   KernelTexture texture(const std::string& method = "local") const {
     const FitConfig c = config(method);
     auto fitted = fit(*surface_, appearance_, c);
-    return std::move(*KernelTexture::create(surface_, std::move(fitted->kernels), c.evaluator));
+    return std::move(*KernelTexture::create(surface_, std::move(fitted->kernels), c.evaluator.options()));
   }
 
   Asset asset_ = texturedRing();

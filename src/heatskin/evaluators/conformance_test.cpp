@@ -15,7 +15,7 @@
 #include "heatskin/base/rng.h"
 #include "heatskin/evaluators/evaluate_colors.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
-#include "heatskin/evaluators/make_evaluator.h"
+#include "heatskin/evaluators/method.h"
 #include "heatskin/surface/sampling.h"
 
 #include "support/tiny_surfaces.h"
@@ -30,8 +30,8 @@ constexpr std::string_view kJoined = "local_joined";
 
 /// The method with a preprocessing that takes milliseconds on the meshes of this file.
 EvaluatorOptions smallOptions(std::string_view method) {
-  EvaluatorOptions options;
-  options.method = method == kJoined ? "local" : method;
+  MethodChoice options;
+  options.method = method == kJoined ? Method::kLocal : *methodNamed(method);
   if (method == kJoined) {
     options.local.join_corners = true;
     options.local.rule = local::CandidateRule::kByReach;
@@ -41,7 +41,7 @@ EvaluatorOptions smallOptions(std::string_view method) {
   options.thermal.oversampling = 32;
   options.thermal.routing_dimensions = 48;
   options.spectral.modes = 60;  // not a whole number of vectors
-  return options;
+  return options.options();
 }
 
 struct Subject {
@@ -165,9 +165,9 @@ class Conformance : public ::testing::TestWithParam<std::string_view> {
 
 TEST_P(Conformance, CandidatesAreDifferentKernelsAndNotTooMany) {
   EvaluatorOptions few = options();
-  few.local.candidates = few.thermal.candidates = few.spectral.candidates = 20;
+  std::visit([](auto& method) { method.candidates = 20; }, few);
   const Subject s = subjectOf(few, testing::bumpySphere(2, 0.2, 5));
-  EXPECT_EQ(s.evaluator->name(), options().method);
+  EXPECT_EQ(s.evaluator->name(), methodName(options()));
   ASSERT_EQ(s.evaluator->capacity(), 20u);
   const auto queries = sampleSurface(*s.surface, 100, 8);
   std::size_t full = 0;
@@ -329,7 +329,7 @@ TEST_P(Conformance, NothingBeforeARebuildLeavesATrace) {
     fresh.evaluator->rebuild(kernels);
     // Steps wilder than those of a fit: some kernels are now where nobody has listed them.
     for (std::uint64_t step = 0; step < 3; ++step) {
-      if (options().method == "local") {  // needs the motions of the walk
+      if (traits(methodOf(options())).carries_angle) {  // needs the motions of the walk
         kernels = nudged(*old.surface, std::move(kernels), 0.08, 20 + step);
       } else {
         kernels = scattered(*old.surface, std::move(kernels), 1, 20 + step);
@@ -353,8 +353,11 @@ TEST_P(Conformance, IsLongAlongTheAngle) {
   // here, at the nodes of the grid, too. The other convention would be 90 off, a mirrored angle 30 or more.
   constexpr double kOff = 7, kSpectralOff = 20;
   EvaluatorOptions fine = options();
-  fine.thermal.rank = fine.spectral.modes = 128;
-  fine.thermal.routing_dimensions = 512;  // random: distances are good to sqrt(2 / dimensions)
+  if (auto* thermal = std::get_if<thermal::ThermalOptions>(&fine)) {
+    thermal->rank = 128;
+    thermal->routing_dimensions = 512;  // random: distances are good to sqrt(2 / dimensions)
+  }
+  if (auto* spectral = std::get_if<spectral::HktexOptions>(&fine)) spectral->modes = 128;
   const Subject s = subjectOf(fine, testing::flatGrid(kCells, kCells));
   ASSERT_LT((s.surface->frames()[0].x_axis - s.surface->frames()[999].x_axis).norm(), 1e-9);
   // Equal parts of all faces, so that the sum below is an integral.
@@ -492,7 +495,7 @@ TEST_P(Conformance, GradientsAreThoseOfRebuiltResponses) {
 
 EvaluatorOptions withProxy(std::size_t faces) {
   EvaluatorOptions options = smallOptions("local");
-  options.local.proxy_faces = faces;
+  std::get<local::LocalOptions>(options).proxy_faces = faces;
   return options;
 }
 
@@ -641,7 +644,7 @@ TEST_P(Conformance, SmallAndDirtyMeshesWorkOrSayWhyNot) {
   EXPECT_EQ(worked, soups.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Evaluators, Conformance, ::testing::ValuesIn(kMethods),
+INSTANTIATE_TEST_SUITE_P(Evaluators, Conformance, ::testing::ValuesIn(kMethodNames),
                          [](const auto& test) { return std::string(test.param); });
 INSTANTIATE_TEST_SUITE_P(Variants, Conformance, ::testing::Values(kJoined),
                          [](const auto& test) { return std::string(test.param); });

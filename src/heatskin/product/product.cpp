@@ -35,9 +35,9 @@ namespace {
 
 /// Kernels are stored relative to triangles, so first axes need no curvature, unless the method's operators
 /// follow the principal directions.
-SurfaceOptions surfaceOptions(std::string_view method) {
+SurfaceOptions surfaceOptions(const EvaluatorOptions& evaluator) {
   SurfaceOptions options;
-  options.principal_axes = method != "local";
+  options.principal_axes = traits(methodOf(evaluator)).principal_axes;
   return options;
 }
 
@@ -231,22 +231,6 @@ Result<KernelSet> unpackKernels(const ProductExtension& extension, std::span<con
   return kernels;
 }
 
-/// Small files may ask for far too many kernel-face pairs: every kernel on every face.
-Result<void> checkPairs(const KernelSet& kernels, const Surface& surface, const EvaluatorOptions& evaluator) {
-  if (evaluator.method != "local") {
-    // Every face lists little more than the candidates of a query.
-    const std::size_t candidates =
-        evaluator.method == "thermal" ? evaluator.thermal.candidates : evaluator.spectral.candidates;
-    const double pairs = 4.0 * static_cast<double>(candidates) * surface.faceCount();
-    if (pairs <= static_cast<double>(local::kMostPairs)) return {};
-    return inputError(fmt::format("{} faces with {} candidates each are more than can be held",
-                                  surface.faceCount(), candidates));
-  }
-  const double most = static_cast<double>(kernels.size()) * surface.faceCount();
-  if (most <= local::justifiedPairs(kernels.size(), 0)) return {};
-  return local::LocalEvaluator(surface, evaluator.local).checkPairs(kernels);
-}
-
 const RawExtension* findExtension(const Asset& asset) {
   for (const RawExtension& raw : asset.raw_extensions) {
     if (raw.name == kExtensionName) return &raw;
@@ -306,7 +290,7 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
 
   auto stored = storedGeometry(asset);
   if (!stored) return stored.error();
-  auto built = buildSurface(*stored, surfaceOptions(options.method));
+  auto built = buildSurface(*stored, surfaceOptions(options));
   if (!built) return failure(built.error().message);
   const auto stored_surface = std::make_shared<const Surface>(std::move(*built));
 
@@ -314,7 +298,7 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
   extension.constant_materials = constantMaterials(*stored);
   std::vector<std::uint8_t> bytes(kernels.size() * kKernelBytes);
   // HKTex's aligned bases at 0 and 180 degrees differ.
-  KernelWriter writer(asset, surface, *stored, *stored_surface, options.method != "spectral");
+  KernelWriter writer(asset, surface, *stored, *stored_surface, traits(methodOf(options)).periodic_angle);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     packKernel(writer(kernels, i), extension.ranges,
                std::span(bytes).subspan(i * kKernelBytes).first<kKernelBytes>());
@@ -358,7 +342,7 @@ Result<Product> decode(Asset asset) {
   });
   if (view == raw->views.end()) return refuse(inputError("its buffer view does not exist"));
 
-  auto surface = buildSurface(asset, surfaceOptions(extension->options.method));
+  auto surface = buildSurface(asset, surfaceOptions(extension->options));
   if (!surface) {
     const std::string path = asset.path.empty() ? "" : asset.path.string() + ": ";
     const std::string& message = surface.error().message;
@@ -366,7 +350,9 @@ Result<Product> decode(Asset asset) {
   }
   auto kernels = unpackKernels(*extension, view->bytes, asset, *surface);
   if (!kernels) return refuse(kernels.error());
-  if (auto justified = checkPairs(*kernels, *surface, extension->options); !justified)
+  // Small files may ask for far too much: every kernel on every face.
+  if (auto justified = traits(methodOf(extension->options)).check(extension->options, *surface, *kernels, 1);
+      !justified)
     return refuse(justified.error());
 
   if (!extension->constant_materials.empty() &&

@@ -12,7 +12,7 @@
 
 #include "heatskin/base/result.h"
 #include "heatskin/base/texture_filter.h"
-#include "heatskin/evaluators/make_evaluator.h"
+#include "heatskin/evaluators/method.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/surface/surface.h"

@@ -32,78 +32,6 @@ constexpr std::size_t kMaxKernels = std::size_t{50} << 20;
 /// No scene has as many.
 constexpr std::size_t kMaxMaterials = std::size_t{1} << 24;
 
-constexpr std::string_view kRuleNames[] = {"perQuery", "perFace", "byReach"};
-constexpr std::string_view kSightNames[] = {"lastEdge", "carried"};
-
-/// Every option that decides a colour, with its name in the file and its limits. The limits of what costs
-/// time and memory are several times what any fit uses, not more: a small file must not buy a day of work.
-/// The binding below stops compiling when LocalOptions gets a new field: give it a line here and in
-/// docs/format.md.
-template <class Options, class Visitor>
-void visitLocalOptions(Options& options, Visitor&& visit) {
-  auto& [diffusion_time, window_sigma, max_radius, support_tail, candidates, rule, rebuild_interval,
-         isotropic, euclidean, sight, edge_tolerance, join_corners, proxy_faces] = options;
-  (void)rebuild_interval;  // only matters while kernels move
-  visit.number("diffusionTime", diffusion_time, 1e-9, 1e9);
-  visit.number("windowSigma", window_sigma, 0, 1e9);
-  visit.number("maxRadius", max_radius, 1e-9, 10);
-  visit.number("supportTail", support_tail, 1e-4, 0.5);
-  visit.size("candidates", candidates, 1, 256);
-  visit.choice("candidateRule", rule, kRuleNames);
-  visit.boolean("isotropic", isotropic);
-  visit.boolean("euclidean", euclidean);
-  visit.choice("sight", sight, kSightNames);
-  visit.number("edgeTolerance", edge_tolerance, 0, 1);
-  visit.boolean("joinCorners", join_corners);
-  visit.size("proxyFaces", proxy_faces, 0, std::numeric_limits<std::uint32_t>::max());
-}
-
-template <class Options, class Visitor>
-void visitThermalOptions(Options& options, Visitor&& visit) {
-  auto& [diffusion_time, window_sigma, candidates, rank, oversampling, routing_time, routing_dimensions,
-         seed] = options;
-  visit.number("diffusionTime", diffusion_time, 1e-6, 1e3);
-  visit.number("windowSigma", window_sigma, 1e-6, 1e3);
-  visit.size("candidates", candidates, 1, 256);
-  visit.size("rank", rank, 1, 512);
-  visit.size("oversampling", oversampling, 0, 256);
-  visit.number("routingTime", routing_time, 1e-9, 1e3);
-  visit.size("routingDimensions", routing_dimensions, 1, 512);
-  visit.size("seed", seed, 0, std::numeric_limits<std::size_t>::max());
-}
-
-template <class Options, class Visitor>
-void visitSpectralOptions(Options& options, Visitor&& visit) {
-  auto& [diffusion_time, window_sigma, candidates, modes] = options;
-  visit.number("diffusionTime", diffusion_time, 1e-6, 1e3);
-  visit.number("windowSigma", window_sigma, 1e-6, 1e3);
-  visit.size("candidates", candidates, 1, 256);
-  visit.size("modes", modes, 2, 1024);
-}
-
-/// The options of the method in use.
-template <class Options, class Visitor>
-void visitOptions(Options& options, Visitor&& visit) {
-  if (options.method == "thermal") {
-    visitThermalOptions(options.thermal, visit);
-  } else if (options.method == "spectral") {
-    visitSpectralOptions(options.spectral, visit);
-  } else {
-    visitLocalOptions(options.local, visit);
-  }
-}
-
-struct Writer {
-  Json& json;
-  void number(const char* name, const double& value, double, double) { json[name] = value; }
-  void size(const char* name, const std::size_t& value, std::size_t, std::size_t) { json[name] = value; }
-  void boolean(const char* name, const bool& value) { json[name] = value; }
-  template <class Enum, std::size_t N>
-  void choice(const char* name, const Enum& value, const std::string_view (&names)[N]) {
-    json[name] = names[static_cast<std::size_t>(value)];
-  }
-};
-
 /// Takes the properties of one object, all of them required. The first problem is kept; afterwards nothing
 /// changes.
 class Reader {
@@ -186,6 +114,41 @@ class Reader {
     if (given.size() > kMaxInfoBytes)
       return refuse(fmt::format("{} is longer than {} bytes", name, kMaxInfoBytes)), std::string();
     return given;
+  }
+
+  /// The value of a method's option, spelt as files spell it.
+  void option(const Option& option, void* options) {
+    const std::string name = camelCase(option.key);
+    switch (option.type) {
+      case OptionType::kBool: {
+        bool value = false;
+        boolean(name.c_str(), value);
+        if (!error_) option.set(options, value);
+        return;
+      }
+      case OptionType::kInteger: {
+        std::size_t value = 0;
+        constexpr auto kMost = static_cast<std::size_t>(std::numeric_limits<std::int64_t>::max());
+        size(name.c_str(), value, static_cast<std::size_t>(option.low),
+             option.high < 0x1p63 ? static_cast<std::size_t>(option.high) : kMost);
+        if (!error_) option.set(options, static_cast<std::int64_t>(value));
+        return;
+      }
+      case OptionType::kNumber: {
+        double value = 0;
+        number(name.c_str(), value, option.low, option.high);
+        if (!error_) option.set(options, value);
+        return;
+      }
+      case OptionType::kChoice: {
+        const std::string given = text(name.c_str());
+        if (error_) return;
+        for (const std::string_view known : option.names) {
+          if (camelCase(known) == given) return option.set(options, known);
+        }
+        return refuse(fmt::format("{} '{}' is not known", name, given));
+      }
+    }
   }
 
   template <class Enum, std::size_t N>
@@ -278,6 +241,13 @@ std::optional<std::array<int, 2>> parseVersion(const std::string& text) {
   return version;
 }
 
+Json valueJson(const OptionValue& value) {
+  if (const auto* name = std::get_if<std::string_view>(&value)) return camelCase(*name);
+  if (const auto* b = std::get_if<bool>(&value)) return *b;
+  if (const auto* i = std::get_if<std::int64_t>(&value)) return static_cast<std::uint64_t>(*i);
+  return std::get<double>(value);
+}
+
 Json rangeJson(const std::array<double, 2>& range) {
   return Json::array({range[0], range[1]});
 }
@@ -297,8 +267,11 @@ std::string writeExtension(const ProductExtension& extension) {
   kernels["threshold"] = rangeJson(extension.ranges.threshold);
   kernels["sharpness"] = rangeJson(extension.ranges.sharpness);
   Json& evaluator = json["evaluator"];
-  evaluator["method"] = extension.options.method;
-  visitOptions(extension.options, Writer{evaluator});
+  evaluator["method"] = methodName(extension.options);
+  for (const Option& option : traits(methodOf(extension.options)).options) {
+    if (option.stored)
+      evaluator[camelCase(option.key)] = valueJson(option.get(optionsStruct(extension.options)));
+  }
   if (!extension.constant_materials.empty()) json["constantMaterials"] = extension.constant_materials;
   const ProductInfo& info = extension.info;
   json["info"] = {{"generator", info.generator.substr(0, kWrittenInfoBytes)},
@@ -342,10 +315,12 @@ Result<ProductExtension> readExtension(const std::string& text) {
   kernels.range("sharpness", extension.ranges.sharpness, Limits::kMinSharpness, Limits::kMaxSharpness);
 
   Reader evaluator = root.object("evaluator");
-  std::size_t method = 0;
-  evaluator.choice("method", method, kMethods);
-  extension.options.method = kMethods[method];
-  visitOptions(extension.options, evaluator);
+  Method method = Method::kLocal;
+  evaluator.choice("method", method, kMethodNames);
+  extension.options = defaultOptions(method);
+  for (const Option& option : traits(method).options) {
+    if (option.stored) evaluator.option(option, optionsStruct(extension.options));
+  }
 
   Reader info = root.object("info");
   extension.info.generator = info.text("generator");

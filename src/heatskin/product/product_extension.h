@@ -9,7 +9,7 @@
 
 #include "heatskin/base/result.h"
 #include "heatskin/base/vec.h"
-#include "heatskin/evaluators/make_evaluator.h"
+#include "heatskin/evaluators/method.h"
 #include "heatskin/product/product.h"
 #include "heatskin/product/quantize.h"
 

@@ -41,7 +41,7 @@ void expectUsable(const Product& product) {
   std::vector<Vec3f> colors(points.size());
   const auto texture = KernelTexture::create(product.surface, product.kernels, product.options);
   if (!texture) {
-    ASSERT_NE(product.options.method, "local") << "nothing to prepare";
+    ASSERT_NE(methodOf(product.options), Method::kLocal) << "nothing to prepare";
     ASSERT_FALSE(texture.error().message.empty());
     ASSERT_EQ(texture.error().message.find('\n'), std::string::npos) << texture.error().message;
     return;
@@ -62,12 +62,12 @@ void expectOneLine(const Error& error) {
 std::string seedProduct(std::string_view method = "local") {
   const Asset asset = assetOf(cube(1));
   const auto surface = buildSurface(asset);
-  EvaluatorOptions options;
-  options.method = method;
+  MethodChoice options;
+  options.method = *methodNamed(method);
   options.thermal.rank = options.spectral.modes = 16;
   options.thermal.routing_dimensions = 8;
   const auto glb =
-      encodeProduct(asset, *surface, randomKernels(*surface, 6), options, {"test", "draft", 1, 2});
+      encodeProduct(asset, *surface, randomKernels(*surface, 6), options.options(), {"test", "draft", 1, 2});
   EXPECT_TRUE(glb) << glb.error().message;
   return {glb->begin(), glb->end()};
 }

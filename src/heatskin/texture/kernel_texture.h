@@ -6,7 +6,7 @@
 #include <span>
 
 #include "heatskin/base/vec.h"
-#include "heatskin/evaluators/make_evaluator.h"
+#include "heatskin/evaluators/method.h"
 #include "heatskin/kernels/composite_block.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/surface/surface.h"

@@ -21,192 +21,74 @@
 namespace heatskin {
 namespace {
 
-using Value = std::variant<bool, std::int64_t, double, std::string_view>;
-enum class Type { kBool, kInteger, kNumber, kChoice };
+using Value = OptionValue;
+using Type = OptionType;
 
-/// One line of the table.
-struct Option {
-  std::string_view key;
-  Type type = Type::kNumber;
-  double low = 0, high = 0;                      ///< allowed values of numbers, both included
-  std::span<const std::string_view> names = {};  ///< of a choice, in the order of its enum
-  Value (*get)(const FitConfig&) = nullptr;
-  void (*set)(FitConfig&, const Value&) = nullptr;
-  std::string_view help;
+constexpr Option kMethodOption[] = {choice<&MethodChoice::method, kMethodNames>("method", "evaluator")};
+
+/// The options of one struct inside a FitConfig.
+struct Section {
+  std::string_view name;  ///< empty: keys without a dot, which come first (TOML's rule)
+  std::span<const Option> options;
+  void* (*in)(FitConfig&);
+  std::optional<Method> of;  ///< counts for this method only
 };
 
-/// An option that is a number or a switch; `Field` is a captureless lambda from a FitConfig to the member.
-template <class Field>
-constexpr Option option(std::string_view key, Field, double low, double high, std::string_view help) {
-  using Member = std::remove_cvref_t<std::invoke_result_t<Field, FitConfig&>>;
-  using Stored =
-      std::conditional_t<std::is_same_v<Member, bool>, bool,
-                         std::conditional_t<std::is_floating_point_v<Member>, double, std::int64_t>>;
-  Option o;
-  o.key = key;
-  o.type = std::is_same_v<Stored, bool>     ? Type::kBool
-           : std::is_same_v<Stored, double> ? Type::kNumber
-                                            : Type::kInteger;
-  o.low = low;
-  o.high = high;
-  o.help = help;
-  o.get = [](const FitConfig& c) { return Value(static_cast<Stored>(Field{}(c))); };
-  o.set = [](FitConfig& c, const Value& v) { Field{}(c) = static_cast<Member>(std::get<Stored>(v)); };
-  return o;
-}
-
-template <class Field>
-constexpr Option option(std::string_view key, Field field, std::string_view help) {
-  static_assert(std::is_same_v<bool&, std::invoke_result_t<Field, FitConfig&>>, "a number needs a range");
-  return option(key, field, 0, 1, help);
-}
-
-/// An option that is an enum (or a string_view into `Names`).
-template <const auto& Names, class Field>
-constexpr Option choice(std::string_view key, Field, std::string_view help) {
-  using Member = std::remove_cvref_t<std::invoke_result_t<Field, FitConfig&>>;
-  Option o;
-  o.key = key;
-  o.type = Type::kChoice;
-  o.names = Names;
-  o.help = help;
-  o.get = [](const FitConfig& c) {
-    if constexpr (std::is_enum_v<Member>) {
-      const auto index = static_cast<std::size_t>(Field{}(c));
-      return Value(index < std::size(Names) ? Names[index] : std::string_view("?"));
-    } else {
-      return Value(Field{}(c));
-    }
+std::span<const Section> sections() {
+  static const Section kSections[] = {
+      {"", kMethodOption, [](FitConfig& c) -> void* { return &c.evaluator; }, {}},
+      {"", trainOptionTable(), [](FitConfig& c) -> void* { return &c.train; }, {}},
+      {"local", traits(Method::kLocal).options, [](FitConfig& c) -> void* { return &c.evaluator.local; },
+       Method::kLocal},
+      {"thermal", traits(Method::kThermal).options,
+       [](FitConfig& c) -> void* { return &c.evaluator.thermal; }, Method::kThermal},
+      {"spectral", traits(Method::kSpectral).options,
+       [](FitConfig& c) -> void* { return &c.evaluator.spectral; }, Method::kSpectral},
+      {"sampling", samplingOptionTable(), [](FitConfig& c) -> void* { return &c.train.sampling; }, {}},
+      {"start", startOptionTable(), [](FitConfig& c) -> void* { return &c.train.start; }, {}},
+      {"rates", rateOptionTable(), [](FitConfig& c) -> void* { return &c.train.rates; }, {}},
+      {"density", densityOptionTable(), [](FitConfig& c) -> void* { return &c.train.density; }, {}},
   };
-  o.set = [](FitConfig& c, const Value& v) {
-    const auto* found = std::find(std::begin(Names), std::end(Names), std::get<std::string_view>(v));
-    if constexpr (std::is_enum_v<Member>) {
-      Field{}(c) = static_cast<Member>(found - std::begin(Names));
-    } else {
-      Field{}(c) = *found;
-    }
-  };
-  return o;
+  return kSections;
 }
 
-// In the order of the enums.
-constexpr std::string_view kClampedColors[] = {"left", "led_back", "by_method"};
-constexpr std::string_view kDecays[] = {"halving", "cosine"};
-constexpr std::string_view kStartMeans[] = {"kernels", "surface"};
-constexpr std::string_view kSamplings[] = {"paper", "stratified"};
-constexpr std::string_view kDensities[] = {"paper", "budget"};
-constexpr std::string_view kSights[] = {"last_edge", "carried"};
-constexpr std::string_view kCandidateRules[] = {"per_query", "per_face", "by_reach"};
+/// An option with its full key.
+struct Entry : Option {
+  std::string full_key;
+  const Section* section = nullptr;
 
-constexpr double kMaxRate = 1e4;
-constexpr double kMaxSamples = 5e7;  // 2.4 GB of pool
-constexpr double kMaxKernels = 1e6;
-constexpr double kMaxLength = 10;  // five times the longest side of the bounding box
+  Value value(const FitConfig& config) const {
+    return get(section->in(const_cast<FitConfig&>(config)));  // only looked at
+  }
+  void assign(FitConfig& config, const Value& value) const { set(section->in(config), value); }
 
-#define HEATSKIN_FIELD(path) ([](auto& c) -> auto& { return c.path; })
-
-// clang-format off
-/// The table. Keys without a dot come first (TOML's rule), those of a section stand together.
-constexpr Option kOptions[] = {
-    choice<kMethods>("method", HEATSKIN_FIELD(evaluator.method), "evaluator"),
-    option("steps", HEATSKIN_FIELD(train.steps), 1, 1e7, "optimisation steps"),
-    option("batch", HEATSKIN_FIELD(train.batch), 1, 1e6, "samples per step"),
-    option("seed", HEATSKIN_FIELD(train.seed), 0, 0x1p63, "seed of everything random"),
-    choice<kFilterNames>("filter", HEATSKIN_FIELD(train.filter), "how textures are read: auto is what the asset's samplers say; nearest and bilinear as in glTF; paper: round(u (W - 1)), for coordinates in [0, 1] only"),
-    option("transport_angle", HEATSKIN_FIELD(train.transport_angle), "carry angles along a walk instead of keeping them relative to the frame of the new face; local only"),
-    option("wrap_angle", HEATSKIN_FIELD(train.wrap_angle), "angles modulo pi instead of clamping; local only"),
-    choice<kClampedColors>("clamped_colors", HEATSKIN_FIELD(train.clamped_colors), "spots whose colour was clamped are left as they are (the clamp's derivative) or led back; by_method: led back unless the method is local"),
-
-    option("local.diffusion_time", HEATSKIN_FIELD(evaluator.local.diffusion_time), 1e-6, 1e3, "t of the heat kernel"),
-    option("local.window_sigma", HEATSKIN_FIELD(evaluator.local.window_sigma), 0, kMaxLength, "sigma of the geodesic window; 0: no window (V0)"),
-    option("local.max_radius", HEATSKIN_FIELD(evaluator.local.max_radius), 1e-4, kMaxLength, "cap of the support radius"),
-    option("local.support_tail", HEATSKIN_FIELD(evaluator.local.support_tail), 1e-4, 0.5, "f at the rim of the support"),
-    option("local.candidates", HEATSKIN_FIELD(evaluator.local.candidates), 1, 256, "kernels a query looks at"),
-    choice<kCandidateRules>("local.rule", HEATSKIN_FIELD(evaluator.local.rule), "which kernels, where a face has too many: the query's nearest (PQ), its face's (PF), or the query's nearest in units of their supports (by_reach)"),
-    option("local.rebuild_interval", HEATSKIN_FIELD(evaluator.local.rebuild_interval), 1, 1e6, "steps between renewals of the supports"),
-    option("local.isotropic", HEATSKIN_FIELD(evaluator.local.isotropic), "ignore anisotropy and angle"),
-    option("local.euclidean", HEATSKIN_FIELD(evaluator.local.euclidean), "chord distance and projected frame instead of developed ones"),
-    choice<kSights>("local.sight", HEATSKIN_FIELD(evaluator.local.sight), "what an unfolding must see: the last edge as in the paper, or what all edges before leave visible"),
-    option("local.edge_tolerance", HEATSKIN_FIELD(evaluator.local.edge_tolerance), 0, 1, "of the edge window, in edge lengths"),
-    option("local.join_corners", HEATSKIN_FIELD(evaluator.local.join_corners), "faces around a vertex see it at one place of a kernel's plane: smaller colour jumps across edges"),
-    option("local.proxy_faces", HEATSKIN_FIELD(evaluator.local.proxy_faces), 0, 1e9, "supports of surfaces with more than twice as many faces live on a simplified copy with so many; 0: never"),
-
-    option("thermal.diffusion_time", HEATSKIN_FIELD(evaluator.thermal.diffusion_time), 1e-6, 1e3, "t of the heat kernel"),
-    option("thermal.window_sigma", HEATSKIN_FIELD(evaluator.thermal.window_sigma), 1e-6, 1e3, "sigma of the window over routing distance"),
-    option("thermal.candidates", HEATSKIN_FIELD(evaluator.thermal.candidates), 1, 256, "kernels a query looks at"),
-    option("thermal.rank", HEATSKIN_FIELD(evaluator.thermal.rank), 1, 512, "of the heat factors"),
-    option("thermal.oversampling", HEATSKIN_FIELD(evaluator.thermal.oversampling), 0, 256, "random vectors beyond the rank"),
-    option("thermal.routing_time", HEATSKIN_FIELD(evaluator.thermal.routing_time), 1e-9, 1e3, "tau: how much the routing embedding is smoothed"),
-    option("thermal.routing_dimensions", HEATSKIN_FIELD(evaluator.thermal.routing_dimensions), 1, 512, "of the routing embedding"),
-    option("thermal.seed", HEATSKIN_FIELD(evaluator.thermal.seed), 0, 0x1p63, "of the random vectors behind the factors"),
-
-    option("spectral.diffusion_time", HEATSKIN_FIELD(evaluator.spectral.diffusion_time), 1e-6, 1e3, "t of the heat kernel"),
-    option("spectral.window_sigma", HEATSKIN_FIELD(evaluator.spectral.window_sigma), 1e-6, 1e3, "sigma of the window over biharmonic distance"),
-    option("spectral.candidates", HEATSKIN_FIELD(evaluator.spectral.candidates), 1, 256, "kernels a query looks at"),
-    option("spectral.modes", HEATSKIN_FIELD(evaluator.spectral.modes), 2, 1024, "eigenpairs per operator"),
-
-    option("sampling.pool", HEATSKIN_FIELD(train.sampling.pool), 1, kMaxSamples, "samples with known colours that batches are drawn from"),
-    choice<kSamplings>("sampling.rule", HEATSKIN_FIELD(train.sampling.rule), "independent draws as in the paper, or one in each of `batch` equal parts of the pool"),
-    option("sampling.warmup_fraction", HEATSKIN_FIELD(train.sampling.warmup_fraction), 0, 1, "of the steps: uniform draws before errors count"),
-    option("sampling.initial_error", HEATSKIN_FIELD(train.sampling.initial_error), 1e-6, 1e9, "paper: error of a sample before its first visit"),
-    option("sampling.error_keep", HEATSKIN_FIELD(train.sampling.error_keep), 0, 1, "paper: part of the old error that stays at a visit"),
-    option("sampling.error_power", HEATSKIN_FIELD(train.sampling.error_power), 0, 4, "stratified: weight = (squared error + floor) ^ power"),
-    option("sampling.error_floor", HEATSKIN_FIELD(train.sampling.error_floor), 0, 3, "stratified: added to the squared error"),
-    option("sampling.correction", HEATSKIN_FIELD(train.sampling.correction), 0, 1, "stratified: losses are weighted by (mean weight / weight) ^ correction"),
-
-    option("start.kernels", HEATSKIN_FIELD(train.start.kernels), 1, kMaxKernels, "kernels at the start"),
-    option("start.texture_aware", HEATSKIN_FIELD(train.start.texture_aware), "colours from the surface instead of random ones"),
-    option("start.detail_share", HEATSKIN_FIELD(train.start.detail_share), 0, 1, "of the kernels: placed where colours change, the rest evenly"),
-    choice<kStartMeans>("start.mean", HEATSKIN_FIELD(train.start.mean), "the mean colour is that of the kernels' first colours (METHOD), or that of the surface"),
-
-    option("rates.mean_color", HEATSKIN_FIELD(train.rates.mean_color), 0, kMaxRate, "learning rate of the mean colour"),
-    option("rates.color", HEATSKIN_FIELD(train.rates.color), 0, kMaxRate, "of residual colours"),
-    option("rates.angle", HEATSKIN_FIELD(train.rates.angle), 0, kMaxRate, "of angles"),
-    option("rates.anisotropy", HEATSKIN_FIELD(train.rates.anisotropy), 0, kMaxRate, "of anisotropies"),
-    option("rates.threshold", HEATSKIN_FIELD(train.rates.threshold), 0, kMaxRate, "of thresholds"),
-    option("rates.sharpness", HEATSKIN_FIELD(train.rates.sharpness), 0, kMaxRate, "of sharpnesses"),
-    option("rates.position", HEATSKIN_FIELD(train.rates.position), 0, kMaxRate, "of positions"),
-    option("rates.momentum", HEATSKIN_FIELD(train.rates.momentum), 0, 0.9999, "of positions"),
-    option("rates.position_adam", HEATSKIN_FIELD(train.rates.position_adam), "divide position steps by the running size of a kernel's position gradient"),
-    choice<kDecays>("rates.decay", HEATSKIN_FIELD(train.rates.decay), "halve after each fifth of the steps, or half a cosine"),
-    option("rates.final_rate", HEATSKIN_FIELD(train.rates.final_rate), 0, 1, "cosine: factor at the end"),
-
-    choice<kDensities>("density.rule", HEATSKIN_FIELD(train.density.rule), "prune and densify as in the paper, or keep the budget full and move idle kernels to errors"),
-    option("density.max_kernels", HEATSKIN_FIELD(train.density.max_kernels), 1, kMaxKernels, "kernel budget"),
-    option("density.min_kernels", HEATSKIN_FIELD(train.density.min_kernels), 1, kMaxKernels, "pruning stops here"),
-    option("density.prune_from", HEATSKIN_FIELD(train.density.prune_from), 0, 1, "paper: of the steps: first pruning"),
-    option("density.prune_until", HEATSKIN_FIELD(train.density.prune_until), 0, 1, "paper: of the steps: no pruning from here on"),
-    option("density.prune_every", HEATSKIN_FIELD(train.density.prune_every), 0, 1, "paper: of the steps: between prunings"),
-    option("density.prune_count_from", HEATSKIN_FIELD(train.density.prune_count_from), 0, 1, "paper: of the steps: use of kernels counts from here on"),
-    option("density.prune_hits", HEATSKIN_FIELD(train.density.prune_hits), 0, 1, "paper: of the most hits: kernels with fewer go"),
-    option("density.prune_contribution", HEATSKIN_FIELD(train.density.prune_contribution), 0, 1e6, "paper: kernels that contributed less go"),
-    option("density.densify_from", HEATSKIN_FIELD(train.density.densify_from), 0, 1, "of the steps: first densification"),
-    option("density.densify_until", HEATSKIN_FIELD(train.density.densify_until), 0, 1, "of the steps: none from here on"),
-    option("density.densify_every", HEATSKIN_FIELD(train.density.densify_every), 0, 1, "of the steps: between densifications"),
-    option("density.densify_count_from", HEATSKIN_FIELD(train.density.densify_count_from), 0, 1, "of the steps: errors count from here on"),
-    option("density.error_steps", HEATSKIN_FIELD(train.density.error_steps), 0, 1, "paper: of the steps: accumulated errors are divided by so many"),
-    option("density.error_threshold", HEATSKIN_FIELD(train.density.error_threshold), 0, 1e6, "paper: kernels with a larger error multiply"),
-    option("density.growth", HEATSKIN_FIELD(train.density.growth), 0, 10, "of the present number: new kernels at once"),
-    option("density.split_above", HEATSKIN_FIELD(train.density.split_above), 0, 1, "1 - threshold above which a kernel is split, not cloned"),
-    option("density.split_distance", HEATSKIN_FIELD(train.density.split_distance), 0, kMaxLength, "times (1 - threshold): how far halves move"),
-    option("density.split_shrink", HEATSKIN_FIELD(train.density.split_shrink), 1e-3, 1e3, "1 - threshold of the halves is divided by this"),
-    option("density.relocate_share", HEATSKIN_FIELD(train.density.relocate_share), 0, 1, "budget: of the kernels, removed at once at most"),
-    option("density.relocate_below", HEATSKIN_FIELD(train.density.relocate_below), 0, 1e3, "budget: of the median cost of removal; only kernels below it go"),
-    option("density.insert_share", HEATSKIN_FIELD(train.density.insert_share), 0, 1, "budget: of the new kernels, at most, for places that no kernel covers; the rest splits"),
-    option("density.insert_below", HEATSKIN_FIELD(train.density.insert_below), 0, 1e6, "budget: weight sum from which a place counts as covered"),
-    option("density.insert_samples", HEATSKIN_FIELD(train.density.insert_samples), 1, kMaxSamples, "budget: points at which errors are looked up"),
-    option("density.cover_share", HEATSKIN_FIELD(train.density.cover_share), 0, 1, "budget: of the kernels, taken from detail at once at most when the budget is full and places are uncovered"),
-    option("density.cover_until", HEATSKIN_FIELD(train.density.cover_until), 0, 1, "budget: of the steps; uncovered places get kernels until here"),
-    option("density.cover_spare", HEATSKIN_FIELD(train.density.cover_spare), 0, 1e3, "fit: diffusion time, window and radius of local grow until the budget is so many times what covers the surface; 0: they stay"),
-    option("density.split_long_axis", HEATSKIN_FIELD(train.density.split_long_axis), "along the long axis; false: the short one, as HKTex's formula read literally"),
+  /// One line, with when it counts.
+  std::string text() const {
+    if (when_key.empty()) return std::string(help);
+    if (when_key == "method") return fmt::format("{}; {} only", help, when_value);
+    return fmt::format("{}: {}", when_value, help);
+  }
 };
-// clang-format on
-#undef HEATSKIN_FIELD
 
-const Option* findOption(std::string_view key) {
-  const auto* found =
-      std::find_if(std::begin(kOptions), std::end(kOptions), [&](const Option& o) { return o.key == key; });
-  return found == std::end(kOptions) ? nullptr : found;
+/// All options, sections one after the other.
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> kEntries = [] {
+    std::vector<Entry> all;
+    for (const Section& section : sections()) {
+      for (const Option& o : section.options) {
+        const std::string prefix = section.name.empty() ? "" : std::string(section.name) + ".";
+        all.push_back({o, prefix + std::string(o.key), &section});
+      }
+    }
+    return all;
+  }();
+  return kEntries;
+}
+
+const Entry* findOption(std::string_view key) {
+  const auto found =
+      std::find_if(entries().begin(), entries().end(), [&](const Entry& o) { return o.full_key == key; });
+  return found == entries().end() ? nullptr : &*found;
 }
 
 std::string joined(std::span<const std::string_view> names, std::string_view separator) {
@@ -274,19 +156,18 @@ std::optional<std::string> rangeProblem(const Option& o, const Value& value) {
 /// " (did you mean 'rates.color'?)" or nothing.
 std::string suggestion(std::string_view key) {
   constexpr std::size_t kLongestKey = 64;
-  const Option* best = nullptr;
+  const Entry* best = nullptr;
   std::size_t best_distance = 4;
-  for (const Option& o : kOptions) {
+  for (const Entry& o : entries()) {
     // "window_sigma" without its section is a likely slip, too.
-    const bool suffix = o.key.size() > key.size() && o.key.ends_with(key) &&
-                        o.key[o.key.size() - key.size() - 1] == '.' && !key.empty();
-    const std::size_t distance = suffix ? 0 : editDistance(key.substr(0, kLongestKey), o.key);
+    const bool suffix = o.full_key != o.key && o.key == key;
+    const std::size_t distance = suffix ? 0 : editDistance(key.substr(0, kLongestKey), o.full_key);
     if (distance < best_distance) {
       best = &o;
       best_distance = distance;
     }
   }
-  return best == nullptr ? std::string() : fmt::format(" (did you mean '{}'?)", best->key);
+  return best == nullptr ? std::string() : fmt::format(" (did you mean '{}'?)", best->full_key);
 }
 
 std::string printable(std::string_view text) {
@@ -352,8 +233,8 @@ class Reader {
   Result<void> readTable(const toml::table& table, const std::string& prefix, FitConfig& config) {
     for (const auto& [name, node] : table) {
       const std::string key = prefix + std::string(name.str());
-      const bool known_section = std::any_of(std::begin(kOptions), std::end(kOptions),
-                                             [&](const Option& o) { return o.key.starts_with(key + "."); });
+      const bool known_section = std::any_of(sections().begin(), sections().end(),
+                                             [&](const Section& section) { return section.name == key; });
       if (known_section) {
         const toml::table* section = node.as_table();
         if (section == nullptr) return at(node, fmt::format("{} is a section, not a value", key));
@@ -361,7 +242,7 @@ class Reader {
         continue;
       }
       if (key == "base" || key == "preset") continue;
-      const Option* o = findOption(key);
+      const Entry* o = findOption(key);
       if (o == nullptr) {
         return at(node, fmt::format("there is no option '{}'{}", printable(key), suggestion(key)));
       }
@@ -370,7 +251,7 @@ class Reader {
       if (const auto problem = rangeProblem(*o, *value)) {
         return at(node, fmt::format("{}: {}", key, *problem));
       }
-      o->set(config, *value);
+      o->assign(config, *value);
     }
     return {};
   }
@@ -471,14 +352,12 @@ std::string configToml(const FitConfig& config) {
       name += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
     text = fmt::format("preset = \"{}\"\n", name);
   }
-  for (const Option& o : kOptions) {
-    const std::size_t dot = o.key.find('.');
-    const std::string_view in = dot == std::string_view::npos ? std::string_view() : o.key.substr(0, dot);
-    if (in != section) {
-      section = in;
+  for (const Entry& o : entries()) {
+    if (o.section->name != section) {
+      section = o.section->name;
       text += fmt::format("\n[{}]\n", section);
     }
-    text += fmt::format("{} = {}\n", o.key.substr(in.empty() ? 0 : dot + 1), valueText(o.get(config)));
+    text += fmt::format("{} = {}\n", o.key, valueText(o.value(config)));
   }
   return text;
 }
@@ -491,7 +370,7 @@ Result<void> setOption(FitConfig& config, std::string_view assignment) {
   }
   const std::string_view key = trimmed(assignment.substr(0, equals));
   std::string_view text = trimmed(assignment.substr(equals + 1));
-  const Option* o = findOption(key);
+  const Entry* o = findOption(key);
   if (o == nullptr) {
     return usageError(fmt::format("there is no option '{}'{}; 'heatskin fit --list-options' lists all",
                                   printable(key), suggestion(key)));
@@ -523,20 +402,18 @@ Result<void> setOption(FitConfig& config, std::string_view assignment) {
   if (const auto problem = rangeProblem(*o, *value)) {
     return usageError(fmt::format("{}: {}", key, printable(*problem)));
   }
-  o->set(config, *value);
+  o->assign(config, *value);
   return {};
 }
 
 TrainOptions trainOptions(const FitConfig& config) {
+  const MethodTraits& method = traits(config.evaluator.method);
   TrainOptions options = config.train;
-  if (options.clamped_colors == ClampedColors::kByMethod) {
-    options.clamped_colors =
-        config.evaluator.method == "local" ? ClampedColors::kLeft : ClampedColors::kLedBack;
-  }
-  // Angles of the other methods count from the curvature directions their operators are made of, and stop at
-  // the ends of the grid of operators: nothing to carry from one face's frame to the next one's, nothing to
-  // wrap.
-  if (config.evaluator.method != "local") options.transport_angle = options.wrap_angle = false;
+  if (options.clamped_colors == ClampedColors::kByMethod)
+    options.clamped_colors = method.leads_colors_back ? ClampedColors::kLedBack : ClampedColors::kLeft;
+  // Angles that count from the curvature directions a method's operators are made of stop at the ends of the
+  // grid of operators: nothing to carry from one face's frame to the next one's, nothing to wrap.
+  if (!method.carries_angle) options.transport_angle = options.wrap_angle = false;
   return options;
 }
 
@@ -561,45 +438,33 @@ void setKernelBudget(FitConfig& config, std::size_t kernels) {
 
 std::vector<OptionDifference> configDifferences(const FitConfig& first, const FitConfig& second) {
   std::vector<OptionDifference> differences;
-  for (const Option& o : kOptions) {
-    const Value a = o.get(first), b = o.get(second);
-    if (a != b) differences.push_back({std::string(o.key), valueText(a), valueText(b)});
+  for (const Entry& o : entries()) {
+    const Value a = o.value(first), b = o.value(second);
+    if (a != b) differences.push_back({o.full_key, valueText(a), valueText(b)});
   }
   return differences;
 }
 
 std::vector<OptionInfo> fitOptions() {
   std::vector<OptionInfo> infos;
-  for (const Option& o : kOptions)
-    infos.push_back({o.key, typeText(o), rangeText(o), o.help, o.low, o.high});
+  for (const Entry& o : entries())
+    infos.push_back({o.full_key, typeText(o), rangeText(o), o.text(), o.low, o.high});
   return infos;
 }
 
 std::string withoutEffect(const FitConfig& config, std::string_view key) {
-  const Option* o = findOption(key);
+  const Entry* o = findOption(key);
   if (o == nullptr) return {};
-  const std::size_t dot = key.find('.');
-  const std::string_view section = dot == std::string_view::npos ? std::string_view() : key.substr(0, dot);
-  const std::string_view method = config.evaluator.method;
-  const bool of_method = std::find(std::begin(kMethods), std::end(kMethods), section) != std::end(kMethods);
-  if ((of_method && section != method) || (o->help.ends_with("; local only") && method != "local"))
-    return fmt::format("method is {}", method);
-  // "stratified: ..." in a section whose rule is another one; the texts say where an option counts.
-  for (const std::string_view rule_key : {"sampling.rule", "density.rule", "rates.decay"}) {
-    if (!rule_key.starts_with(section) || section.empty()) continue;
-    const Option* rule = findOption(rule_key);
-    const auto chosen = std::get<std::string_view>(rule->get(config));
-    for (const std::string_view name : rule->names) {
-      if (name != chosen && o->help.starts_with(fmt::format("{}: ", name)))
-        return fmt::format("{} is {}", rule_key, chosen);
-    }
-  }
-  return {};
+  if (o->section->of && *o->section->of != config.evaluator.method)
+    return fmt::format("method is {}", methodName(config.evaluator.method));
+  if (o->when_key.empty()) return {};
+  const auto chosen = std::get<std::string_view>(findOption(o->when_key)->value(config));
+  return chosen == o->when_value ? std::string() : fmt::format("{} is {}", o->when_key, chosen);
 }
 
 std::string optionText(const FitConfig& config, std::string_view key) {
-  const Option* o = findOption(key);
-  return o == nullptr ? std::string() : valueText(o->get(config));
+  const Entry* o = findOption(key);
+  return o == nullptr ? std::string() : valueText(o->value(config));
 }
 
 }  // namespace heatskin

@@ -1,7 +1,8 @@
 #pragma once
 
 // Everything that decides the outcome of a fit besides its input, as text: TOML files, presets and
-// `--set key=value`. One table in config.cpp names every option; an option has one line there.
+// `--set key=value`. The tables of the methods (evaluators/*/method.cpp) and of training/options.cpp name
+// every option.
 
 #include <filesystem>
 #include <string>
@@ -10,14 +11,14 @@
 #include <vector>
 
 #include "heatskin/base/result.h"
-#include "heatskin/evaluators/make_evaluator.h"
+#include "heatskin/evaluators/method.h"
 #include "heatskin/training/options.h"
 
 namespace heatskin {
 
 struct FitConfig {
   std::string preset;  ///< where the values come from; for reports, without influence on the fit
-  EvaluatorOptions evaluator;
+  MethodChoice evaluator;
   TrainOptions train;
 };
 
@@ -62,10 +63,10 @@ std::vector<OptionDifference> configDifferences(const FitConfig& first, const Fi
 
 /// An option as people see it.
 struct OptionInfo {
-  std::string_view key;      ///< "rates.anisotropy"
+  std::string key;           ///< "rates.anisotropy"
   std::string type;          ///< "number", "integer", "true|false" or the choices, "halving|cosine"
   std::string range;         ///< "0 .. 1000", empty for choices
-  std::string_view help;     ///< one line
+  std::string help;          ///< one line
   double low = 0, high = 0;  ///< ends of the range of a number
 };
 

@@ -49,7 +49,7 @@ TEST(Config, TheTableNamesEveryOption) {
   EXPECT_EQ(optionsOf("density"), memberCount<DensityOptions>());
   constexpr std::size_t kSections = 4;  // of TrainOptions: sampling, start, rates, density
   EXPECT_EQ(optionsOf(""), memberCount<TrainOptions>() - kSections + 1) << "one more is `method`";
-  EXPECT_EQ(memberCount<EvaluatorOptions>(), 4u) << "method, local, thermal, spectral";
+  EXPECT_EQ(memberCount<MethodChoice>(), 4u) << "method, local, thermal, spectral";
   EXPECT_EQ(memberCount<FitConfig>(), 3u) << "preset, evaluator, train";
 }
 
@@ -108,13 +108,13 @@ FitConfig everythingChanged() {
 TEST(Config, WhatDependsOnTheMethodIsSettledForTheTrainer) {
   FitConfig config;
   ASSERT_EQ(config.train.clamped_colors, ClampedColors::kByMethod);
-  for (const std::string_view method : kMethods) {
+  for (const Method method : kMethods) {
     config.evaluator.method = method;
     EXPECT_EQ(trainOptions(config).clamped_colors,
-              method == "local" ? ClampedColors::kLeft : ClampedColors::kLedBack);
+              method == Method::kLocal ? ClampedColors::kLeft : ClampedColors::kLedBack);
     // Angles of the other methods count from curvature directions: nothing to carry, nothing to wrap.
-    EXPECT_EQ(trainOptions(config).transport_angle, method == "local");
-    EXPECT_EQ(trainOptions(config).wrap_angle, method == "local");
+    EXPECT_EQ(trainOptions(config).transport_angle, method == Method::kLocal);
+    EXPECT_EQ(trainOptions(config).wrap_angle, method == Method::kLocal);
   }
   for (const ClampedColors said : {ClampedColors::kLeft, ClampedColors::kLedBack}) {
     config.train.clamped_colors = said;
@@ -139,8 +139,8 @@ TEST(Config, SettingSetsTheRightMember) {
   FitConfig config;
   for (const char* assignment :
        {"rates.anisotropy=0.25", "local.window_sigma=0", "sampling.rule=stratified", "rates.decay=\"cosine\"",
-        "local.rule=per_face", "density.max_kernels=2000", " seed = 9223372036854775807 ", "wrap_angle=false",
-        "local.rebuild_interval=3"}) {
+        "local.candidate_rule=per_face", "density.max_kernels=2000", " seed = 9223372036854775807 ",
+        "wrap_angle=false", "local.rebuild_interval=3"}) {
     const auto done = setOption(config, assignment);
     EXPECT_TRUE(done) << assignment << ": " << (done ? "" : done.error().message);
   }

@@ -17,8 +17,8 @@ const double kCoveringDensity = 2 * std::numbers::pi / std::sqrt(27.0);
 /// In the middle of where sharpnesses start; the reach hardly depends on it.
 constexpr double kUsualSharpness = 30;
 
-/// Length of one unit of embedding distance near a kernel (METHOD section 7: 0.05 is about 0.13).
-constexpr double kLengthOfEmbedding = 2.6;
+/// The longest that options allow.
+constexpr double kLongest = 10;
 
 /// Lengths grow no further: a kernel ten times as wide reaches everything already.
 constexpr double kMostGrowth = 10;
@@ -32,16 +32,7 @@ double discArea(const EvaluatorOptions& options) {
 
 double widestReach(const EvaluatorOptions& options) {
   const double x = SoftThreshold<double>(kUsualSharpness, KernelRanges::kMinThreshold).invert(0.5);
-  // x = exp(-rate d^2) on a plane.
-  const auto windowRate = [](double sigma) { return sigma > 0 ? 1 / (2 * sigma * sigma) : 0.0; };
-  if (options.method == "local") {
-    const double rate = 1 / (4 * options.local.diffusion_time) + windowRate(options.local.window_sigma);
-    return std::min(std::sqrt(-std::log(x) / rate), options.local.max_radius);
-  }
-  const bool thermal = options.method == "thermal";
-  const double sigma = thermal ? options.thermal.window_sigma : options.spectral.window_sigma;
-  const double time = thermal ? options.thermal.diffusion_time : options.spectral.diffusion_time;
-  return std::sqrt(-std::log(x) / (1 / (4 * time) + windowRate(kLengthOfEmbedding * sigma)));
+  return traits(methodOf(options)).reach(options, x);
 }
 
 std::size_t kernelsToCover(const Surface& surface, const EvaluatorOptions& options) {
@@ -58,14 +49,14 @@ std::size_t kernelsToCover(const Surface& surface, const EvaluatorOptions& optio
 double fitLengthsToBudget(FitConfig& config, const Surface& surface) {
   local::LocalOptions& lengths = config.evaluator.local;
   const double spare = config.train.density.cover_spare;
-  if (config.evaluator.method != "local" || !(spare > 0)) return 1;
-  const double discs = surface.totalArea() / discArea(config.evaluator);
+  if (config.evaluator.method != Method::kLocal || !(spare > 0)) return 1;
+  const double discs = surface.totalArea() / discArea(lengths);
   const double growth =
       std::min(kMostGrowth, std::sqrt(spare * discs / static_cast<double>(config.train.density.max_kernels)));
   constexpr double kRounding = 1e-9;  // what is left of a growth of 1 the second time
   if (!(growth > 1 + kRounding)) return 1;
-  lengths.window_sigma *= growth;
-  lengths.max_radius *= growth;
+  lengths.window_sigma = std::min(kLongest, lengths.window_sigma * growth);
+  lengths.max_radius = std::min(kLongest, lengths.max_radius * growth);
   lengths.diffusion_time *= growth * growth;
   return growth;
 }

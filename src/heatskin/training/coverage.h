@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "heatskin/evaluators/make_evaluator.h"
+#include "heatskin/evaluators/method.h"
 #include "heatskin/surface/surface.h"
 #include "heatskin/training/config.h"
 

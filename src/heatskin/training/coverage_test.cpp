@@ -20,7 +20,7 @@ namespace heatskin {
 namespace {
 
 EvaluatorOptions defaults() {
-  return presetConfig("default")->evaluator;
+  return presetConfig("default")->evaluator.options();
 }
 
 TEST(Coverage, TheWidestKernelCoversAsFarAsItsReach) {
@@ -37,7 +37,7 @@ TEST(Coverage, TheWidestKernelCoversAsFarAsItsReach) {
   kernels.sharpnesses[0] = 30;
   kernels.colors[0] = Vec3f::Zero();
   // The response of `local` has (u^2 + (1 + eta) v^2): anisotropy 1 is already an ellipse, narrower one way.
-  local::LocalOptions isotropic = options.local;
+  local::LocalOptions isotropic = std::get<local::LocalOptions>(options);
   isotropic.isotropic = true;
   local::LocalEvaluator evaluator(surface, isotropic);
   evaluator.rebuild(kernels);
@@ -81,9 +81,10 @@ TEST(Coverage, LengthsGrowWithASmallBudgetAndOnlyOnce) {
   setKernelBudget(config, 300);
   const double growth = fitLengthsToBudget(config, surface);
   EXPECT_GT(growth, 1);
-  EXPECT_NEAR(widestReach(config.evaluator), growth * widestReach(before.evaluator), 1e-12);
+  EXPECT_NEAR(widestReach(config.evaluator.options()), growth * widestReach(before.evaluator.options()),
+              1e-12);
   // What covers is a third of the budget.
-  EXPECT_NEAR(static_cast<double>(kernelsToCover(surface, config.evaluator)), 100, 1);
+  EXPECT_NEAR(static_cast<double>(kernelsToCover(surface, config.evaluator.options())), 100, 1);
   const FitConfig grown = config;
   EXPECT_EQ(fitLengthsToBudget(config, surface), 1);
   EXPECT_TRUE(configDifferences(grown, config).empty()) << "the options beside a product make it again";
@@ -113,7 +114,7 @@ Quality fitted(const Asset& asset, std::size_t kernels, int steps) {
   config.train.sampling.pool = 20'000;
   setKernelBudget(config, kernels);
   fitLengthsToBudget(config, surface);
-  const auto evaluator = std::move(*makeEvaluator(surface, config.evaluator));
+  const auto evaluator = std::move(*makeEvaluator(surface, config.evaluator.options()));
   Trainer trainer(surface, AppearanceTarget(appearance, config.train.filter), *evaluator,
                   trainOptions(config));
   while (!trainer.finished())

@@ -12,8 +12,7 @@
 #include "heatskin/base/memory_budget.h"
 #include "heatskin/base/plural.h"
 #include "heatskin/base/stopwatch.h"
-#include "heatskin/evaluators/local/local_evaluator.h"
-#include "heatskin/evaluators/make_evaluator.h"
+#include "heatskin/evaluators/method.h"
 #include "heatskin/training/streams.h"
 #include "heatskin/training/trainer.h"
 #include "heatskin/training/visible_samples.h"
@@ -140,18 +139,18 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
     return fits.error();
   }
   Stopwatch watch;
-  const auto evaluator = makeEvaluator(surface, config.evaluator, {&progress, control.cache});
+  const auto evaluator = makeEvaluator(surface, config.evaluator.options(), {&progress, control.cache});
   if (!evaluator) return evaluator.error();
   result.preprocess_seconds = watch.lap();
   progress.begin("preparing", 0);
   Trainer trainer(surface, target, **evaluator, trainOptions(config));
   result.init_seconds = result.preprocess_seconds + watch.lap();
   progress.end();
-  if (const auto* local = dynamic_cast<const local::LocalEvaluator*>(evaluator->get())) {
-    if (auto justified = local->checkPairs(trainer.kernels(), 0.5); !justified) {
-      return usageError(justified.error().message +
-                        "; lower local.max_radius, local.diffusion_time or local.window_sigma");
-    }
+  if (auto justified =
+          traits(config.evaluator.method).check(config.evaluator.options(), surface, trainer.kernels(), 0.5);
+      !justified) {
+    return usageError(justified.error().message +
+                      "; lower local.max_radius, local.diffusion_time or local.window_sigma");
   }
   if (resuming) {
     const auto steps = static_cast<std::size_t>(std::max(0, checkpoint.state.step));

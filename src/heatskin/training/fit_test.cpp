@@ -57,7 +57,7 @@ TEST(Fit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
       config.evaluator.local.rule = local::CandidateRule::kByReach;
       config.train.rates.decay = Decay::kCosine;
     }
-    const auto evaluator = std::move(*makeEvaluator(ring.surface, config.evaluator));
+    const auto evaluator = std::move(*makeEvaluator(ring.surface, config.evaluator.options()));
     Trainer whole(ring.surface, AppearanceTarget(ring.appearance, config.train.filter), *evaluator,
                   trainOptions(config));
     std::vector<TrainerState> states;
@@ -78,7 +78,7 @@ TEST(Fit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
     int threads = 0;
     for (const TrainerState& state : states) {
       setThreadCount(++threads % 3 + 1);
-      const auto another = std::move(*makeEvaluator(ring.surface, config.evaluator));
+      const auto another = std::move(*makeEvaluator(ring.surface, config.evaluator.options()));
       Trainer rest(ring.surface, AppearanceTarget(ring.appearance, config.train.filter), *another,
                    trainOptions(config));
       const int step = state.step;

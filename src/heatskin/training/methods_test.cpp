@@ -26,7 +26,7 @@ struct Ring {
 
 FitConfig methodConfig(std::string_view method, int steps) {
   FitConfig config = testing::tinyConfig(steps);
-  config.evaluator.method = method;
+  config.evaluator.method = *methodNamed(method);
   config.evaluator.thermal.rank = 48;
   config.evaluator.thermal.oversampling = 16;
   config.evaluator.thermal.routing_dimensions = 32;
@@ -66,7 +66,7 @@ TEST_P(MethodFit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
   config.train.rates.position *= 20;
   // As fit() does it: angles of these methods are neither carried nor wrapped.
   const TrainOptions options = trainOptions(config);
-  const auto evaluator = makeEvaluator(ring.surface, config.evaluator);
+  const auto evaluator = makeEvaluator(ring.surface, config.evaluator.options());
   ASSERT_TRUE(evaluator) << evaluator.error().message;
   ASSERT_GT((*evaluator)->rebuildInterval(1), 0);
   Trainer whole(ring.surface, AppearanceTarget(ring.appearance, options.filter), **evaluator, options);
@@ -82,7 +82,7 @@ TEST_P(MethodFit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
   int threads = 0;
   for (const TrainerState& state : states) {
     setThreadCount(++threads % 3 + 1);
-    const auto another = makeEvaluator(ring.surface, config.evaluator);
+    const auto another = makeEvaluator(ring.surface, config.evaluator.options());
     ASSERT_TRUE(another) << another.error().message;
     Trainer rest(ring.surface, AppearanceTarget(ring.appearance, options.filter), **another, options);
     const int step = state.step;

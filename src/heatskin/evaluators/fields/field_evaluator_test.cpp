@@ -11,7 +11,7 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
-#include "heatskin/evaluators/make_evaluator.h"
+#include "heatskin/evaluators/method.h"
 #include "heatskin/evaluators/spectral/spectral_heat.h"
 #include "heatskin/evaluators/thermal/thermal_heat.h"
 #include "heatskin/kernels/compositor.h"

@@ -1,0 +1,80 @@
+#include "heatskin/evaluators/local/method.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "heatskin/evaluators/local/local_evaluator.h"
+#include "heatskin/evaluators/local/supports.h"
+
+namespace heatskin::local {
+namespace {
+
+// In the order of the enums.
+constexpr std::string_view kCandidateRuleNames[] = {"per_query", "per_face", "by_reach"};
+constexpr std::string_view kSightNames[] = {"last_edge", "carried"};
+
+constexpr double kMaxLength = 10;  // five times the longest side of the bounding box
+
+// Limits of what costs time and memory are several times what any fit uses, not more: a small file must not
+// buy a day of work.
+// clang-format off
+constexpr Option kOptions[] = {
+    option<&LocalOptions::diffusion_time>("diffusion_time", 1e-6, 1e3, "t of the heat kernel"),
+    option<&LocalOptions::window_sigma>("window_sigma", 0, kMaxLength, "sigma of the geodesic window; 0: no window (V0)"),
+    option<&LocalOptions::max_radius>("max_radius", 1e-4, kMaxLength, "cap of the support radius"),
+    option<&LocalOptions::support_tail>("support_tail", 1e-4, 0.5, "f at the rim of the support"),
+    option<&LocalOptions::candidates>("candidates", 1, 256, "kernels a query looks at"),
+    choice<&LocalOptions::rule, kCandidateRuleNames>("candidate_rule", "which kernels, where a face has too many: the query's nearest (PQ), its face's (PF), or the query's nearest in units of their supports (by_reach)"),
+    option<&LocalOptions::rebuild_interval>("rebuild_interval", 1, 1e6, "steps between renewals of the supports").notStored(),
+    option<&LocalOptions::isotropic>("isotropic", "ignore anisotropy and angle"),
+    option<&LocalOptions::euclidean>("euclidean", "chord distance and projected frame instead of developed ones"),
+    choice<&LocalOptions::sight, kSightNames>("sight", "what an unfolding must see: the last edge as in the paper, or what all edges before leave visible"),
+    option<&LocalOptions::edge_tolerance>("edge_tolerance", 0, 1, "of the edge window, in edge lengths"),
+    option<&LocalOptions::join_corners>("join_corners", "faces around a vertex see it at one place of a kernel's plane: smaller colour jumps across edges"),
+    option<&LocalOptions::proxy_faces>("proxy_faces", 0, 1e9, "supports of surfaces with more than twice as many faces live on a simplified copy with so many; 0: never"),
+};
+// clang-format on
+
+const LocalOptions& own(const EvaluatorOptions& options) {
+  return std::get<LocalOptions>(options);
+}
+
+double reach(const EvaluatorOptions& options, double response) {
+  const LocalOptions& o = own(options);
+  // exp(-rate d^2) on a plane.
+  const double window = o.window_sigma > 0 ? 1 / (2 * o.window_sigma * o.window_sigma) : 0;
+  const double rate = 1 / (4 * o.diffusion_time) + window;
+  return std::min(std::sqrt(-std::log(response) / rate), o.max_radius);
+}
+
+Result<void> check(const EvaluatorOptions& options, const Surface& surface, const KernelSet& kernels,
+                   double share) {
+  const double most = static_cast<double>(kernels.size()) * surface.faceCount();
+  if (most <= share * justifiedPairs(kernels.size(), 0)) return {};
+  return LocalEvaluator(surface, own(options)).checkPairs(kernels, share);
+}
+
+Result<std::unique_ptr<Evaluator>> make(const EvaluatorOptions& options, const Surface& surface, Progress&,
+                                        PreprocessingCache&) {
+  return std::unique_ptr<Evaluator>(std::make_unique<LocalEvaluator>(surface, own(options)));
+}
+
+}  // namespace
+
+MethodTraits methodTraits() {
+  MethodTraits row{};
+  row.name = "local";
+  row.title = "LocalHK";
+  row.principal_axes = false;
+  row.periodic_angle = true;
+  row.carries_angle = true;
+  row.leads_colors_back = false;
+  row.stored_geometry = false;
+  row.options = kOptions;
+  row.reach = reach;
+  row.check = check;
+  row.make = make;
+  return row;
+}
+
+}  // namespace heatskin::local

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "heatskin/evaluators/method.h"
+
+namespace heatskin::local {
+
+/// LocalHK's row of traits.
+MethodTraits methodTraits();
+
+}  // namespace heatskin::local

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "heatskin/evaluators/method.h"
+
+namespace heatskin::spectral {
+
+/// HKTex's row of traits.
+MethodTraits methodTraits();
+
+}  // namespace heatskin::spectral

@@ -1,0 +1,66 @@
+#include "heatskin/evaluators/thermal/method.h"
+
+#include <utility>
+
+#include "heatskin/evaluators/fields/field_evaluator.h"
+#include "heatskin/evaluators/fields/field_method.h"
+#include "heatskin/evaluators/thermal/thermal_features.h"
+#include "heatskin/evaluators/thermal/thermal_heat.h"
+
+namespace heatskin::thermal {
+namespace {
+
+// clang-format off
+constexpr Option kOptions[] = {
+    option<&ThermalOptions::diffusion_time>("diffusion_time", 1e-6, 1e3, "t of the heat kernel"),
+    option<&ThermalOptions::window_sigma>("window_sigma", 1e-6, 1e3, "sigma of the window over routing distance"),
+    option<&ThermalOptions::candidates>("candidates", 1, 256, "kernels a query looks at"),
+    option<&ThermalOptions::rank>("rank", 1, 512, "of the heat factors"),
+    option<&ThermalOptions::oversampling>("oversampling", 0, 256, "random vectors beyond the rank"),
+    option<&ThermalOptions::routing_time>("routing_time", 1e-9, 1e3, "tau: how much the routing embedding is smoothed"),
+    option<&ThermalOptions::routing_dimensions>("routing_dimensions", 1, 512, "of the routing embedding"),
+    option<&ThermalOptions::seed>("seed", 0, 0x1p63, "of the random vectors behind the factors"),
+};
+// clang-format on
+
+const ThermalOptions& own(const EvaluatorOptions& options) {
+  return std::get<ThermalOptions>(options);
+}
+
+double reach(const EvaluatorOptions& options, double response) {
+  return fields::planarReach(own(options).diffusion_time, own(options).window_sigma, response);
+}
+
+Result<void> check(const EvaluatorOptions& options, const Surface& surface, const KernelSet&, double) {
+  return fields::checkLists(surface, own(options).candidates);
+}
+
+Result<std::unique_ptr<Evaluator>> make(const EvaluatorOptions& options, const Surface& surface,
+                                        Progress& progress, PreprocessingCache& cache) {
+  auto features = buildThermalFeatures(surface, own(options), cache, progress);
+  if (!features) return features.error();
+  return std::unique_ptr<Evaluator>(std::make_unique<fields::FieldEvaluator>(
+      surface, "thermal", features->routing.values, features->routing.dimension,
+      std::make_unique<ThermalHeat>(std::move(features->factors)),
+      fields::FieldOptions{own(options).window_sigma, own(options).candidates}));
+}
+
+}  // namespace
+
+MethodTraits methodTraits() {
+  MethodTraits row{};
+  row.name = "thermal";
+  row.title = "ThermalRF";
+  row.principal_axes = true;
+  row.periodic_angle = true;
+  row.carries_angle = false;
+  row.leads_colors_back = true;
+  row.stored_geometry = true;
+  row.options = kOptions;
+  row.reach = reach;
+  row.check = check;
+  row.make = make;
+  return row;
+}
+
+}  // namespace heatskin::thermal

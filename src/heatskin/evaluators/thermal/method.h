@@ -1,0 +1,10 @@
+#pragma once
+
+#include "heatskin/evaluators/method.h"
+
+namespace heatskin::thermal {
+
+/// ThermalRF's row of traits.
+MethodTraits methodTraits();
+
+}  // namespace heatskin::thermal

@@ -1,0 +1,112 @@
+#include "heatskin/training/options.h"
+
+namespace heatskin {
+namespace {
+
+// In the order of the enums.
+constexpr std::string_view kClampedColors[] = {"left", "led_back", "by_method"};
+constexpr std::string_view kDecays[] = {"halving", "cosine"};
+constexpr std::string_view kStartMeans[] = {"kernels", "surface"};
+constexpr std::string_view kSamplings[] = {"paper", "stratified"};
+constexpr std::string_view kDensities[] = {"paper", "budget"};
+
+constexpr double kMaxRate = 1e4;
+constexpr double kMaxSamples = 5e7;  // 2.4 GB of pool
+constexpr double kMaxKernels = 1e6;
+constexpr double kMaxLength = 10;  // five times the longest side of the bounding box
+
+// clang-format off
+constexpr Option kTrain[] = {
+    option<&TrainOptions::steps>("steps", 1, 1e7, "optimisation steps"),
+    option<&TrainOptions::batch>("batch", 1, 1e6, "samples per step"),
+    option<&TrainOptions::seed>("seed", 0, 0x1p63, "seed of everything random"),
+    choice<&TrainOptions::filter, kFilterNames>("filter", "how textures are read: auto is what the asset's samplers say; nearest and bilinear as in glTF; paper: round(u (W - 1)), for coordinates in [0, 1] only"),
+    option<&TrainOptions::transport_angle>("transport_angle", "carry angles along a walk instead of keeping them relative to the frame of the new face").when("method", "local"),
+    option<&TrainOptions::wrap_angle>("wrap_angle", "angles modulo pi instead of clamping").when("method", "local"),
+    choice<&TrainOptions::clamped_colors, kClampedColors>("clamped_colors", "spots whose colour was clamped are left as they are (the clamp's derivative) or led back; by_method: led back unless the method is local"),
+};
+
+constexpr Option kSampling[] = {
+    option<&SamplingOptions::pool>("pool", 1, kMaxSamples, "samples with known colours that batches are drawn from"),
+    choice<&SamplingOptions::rule, kSamplings>("rule", "independent draws as in the paper, or one in each of `batch` equal parts of the pool"),
+    option<&SamplingOptions::warmup_fraction>("warmup_fraction", 0, 1, "of the steps: uniform draws before errors count"),
+    option<&SamplingOptions::initial_error>("initial_error", 1e-6, 1e9, "error of a sample before its first visit").when("sampling.rule", "paper"),
+    option<&SamplingOptions::error_keep>("error_keep", 0, 1, "part of the old error that stays at a visit").when("sampling.rule", "paper"),
+    option<&SamplingOptions::error_power>("error_power", 0, 4, "weight = (squared error + floor) ^ power").when("sampling.rule", "stratified"),
+    option<&SamplingOptions::error_floor>("error_floor", 0, 3, "added to the squared error").when("sampling.rule", "stratified"),
+    option<&SamplingOptions::correction>("correction", 0, 1, "losses are weighted by (mean weight / weight) ^ correction").when("sampling.rule", "stratified"),
+};
+
+constexpr Option kStart[] = {
+    option<&StartOptions::kernels>("kernels", 1, kMaxKernels, "kernels at the start"),
+    option<&StartOptions::texture_aware>("texture_aware", "colours from the surface instead of random ones"),
+    option<&StartOptions::detail_share>("detail_share", 0, 1, "of the kernels: placed where colours change, the rest evenly"),
+    choice<&StartOptions::mean, kStartMeans>("mean", "the mean colour is that of the kernels' first colours (METHOD), or that of the surface"),
+};
+
+constexpr Option kRates[] = {
+    option<&LearningRates::mean_color>("mean_color", 0, kMaxRate, "learning rate of the mean colour"),
+    option<&LearningRates::color>("color", 0, kMaxRate, "of residual colours"),
+    option<&LearningRates::angle>("angle", 0, kMaxRate, "of angles"),
+    option<&LearningRates::anisotropy>("anisotropy", 0, kMaxRate, "of anisotropies"),
+    option<&LearningRates::threshold>("threshold", 0, kMaxRate, "of thresholds"),
+    option<&LearningRates::sharpness>("sharpness", 0, kMaxRate, "of sharpnesses"),
+    option<&LearningRates::position>("position", 0, kMaxRate, "of positions"),
+    option<&LearningRates::momentum>("momentum", 0, 0.9999, "of positions"),
+    option<&LearningRates::position_adam>("position_adam", "divide position steps by the running size of a kernel's position gradient"),
+    choice<&LearningRates::decay, kDecays>("decay", "halve after each fifth of the steps, or half a cosine"),
+    option<&LearningRates::final_rate>("final_rate", 0, 1, "factor at the end").when("rates.decay", "cosine"),
+};
+
+constexpr Option kDensity[] = {
+    choice<&DensityOptions::rule, kDensities>("rule", "prune and densify as in the paper, or keep the budget full and move idle kernels to errors"),
+    option<&DensityOptions::max_kernels>("max_kernels", 1, kMaxKernels, "kernel budget"),
+    option<&DensityOptions::min_kernels>("min_kernels", 1, kMaxKernels, "pruning stops here"),
+    option<&DensityOptions::prune_from>("prune_from", 0, 1, "of the steps: first pruning").when("density.rule", "paper"),
+    option<&DensityOptions::prune_until>("prune_until", 0, 1, "of the steps: no pruning from here on").when("density.rule", "paper"),
+    option<&DensityOptions::prune_every>("prune_every", 0, 1, "of the steps: between prunings").when("density.rule", "paper"),
+    option<&DensityOptions::prune_count_from>("prune_count_from", 0, 1, "of the steps: use of kernels counts from here on").when("density.rule", "paper"),
+    option<&DensityOptions::prune_hits>("prune_hits", 0, 1, "of the most hits: kernels with fewer go").when("density.rule", "paper"),
+    option<&DensityOptions::prune_contribution>("prune_contribution", 0, 1e6, "kernels that contributed less go").when("density.rule", "paper"),
+    option<&DensityOptions::densify_from>("densify_from", 0, 1, "of the steps: first densification"),
+    option<&DensityOptions::densify_until>("densify_until", 0, 1, "of the steps: none from here on"),
+    option<&DensityOptions::densify_every>("densify_every", 0, 1, "of the steps: between densifications"),
+    option<&DensityOptions::densify_count_from>("densify_count_from", 0, 1, "of the steps: errors count from here on"),
+    option<&DensityOptions::error_steps>("error_steps", 0, 1, "of the steps: accumulated errors are divided by so many").when("density.rule", "paper"),
+    option<&DensityOptions::error_threshold>("error_threshold", 0, 1e6, "kernels with a larger error multiply").when("density.rule", "paper"),
+    option<&DensityOptions::growth>("growth", 0, 10, "of the present number: new kernels at once"),
+    option<&DensityOptions::split_above>("split_above", 0, 1, "1 - threshold above which a kernel is split, not cloned"),
+    option<&DensityOptions::split_distance>("split_distance", 0, kMaxLength, "times (1 - threshold): how far halves move"),
+    option<&DensityOptions::split_shrink>("split_shrink", 1e-3, 1e3, "1 - threshold of the halves is divided by this"),
+    option<&DensityOptions::relocate_share>("relocate_share", 0, 1, "of the kernels, removed at once at most").when("density.rule", "budget"),
+    option<&DensityOptions::relocate_below>("relocate_below", 0, 1e3, "of the median cost of removal; only kernels below it go").when("density.rule", "budget"),
+    option<&DensityOptions::insert_share>("insert_share", 0, 1, "of the new kernels, at most, for places that no kernel covers; the rest splits").when("density.rule", "budget"),
+    option<&DensityOptions::insert_below>("insert_below", 0, 1e6, "weight sum from which a place counts as covered").when("density.rule", "budget"),
+    option<&DensityOptions::insert_samples>("insert_samples", 1, kMaxSamples, "points at which errors are looked up").when("density.rule", "budget"),
+    option<&DensityOptions::cover_share>("cover_share", 0, 1, "of the kernels, taken from detail at once at most when the budget is full and places are uncovered").when("density.rule", "budget"),
+    option<&DensityOptions::cover_until>("cover_until", 0, 1, "of the steps; uncovered places get kernels until here").when("density.rule", "budget"),
+    option<&DensityOptions::cover_spare>("cover_spare", 0, 1e3, "fit: diffusion time, window and radius of local grow until the budget is so many times what covers the surface; 0: they stay"),
+    option<&DensityOptions::split_long_axis>("split_long_axis", "along the long axis; false: the short one, as HKTex's formula read literally"),
+};
+
+// clang-format on
+
+}  // namespace
+
+std::span<const Option> trainOptionTable() {
+  return kTrain;
+}
+std::span<const Option> samplingOptionTable() {
+  return kSampling;
+}
+std::span<const Option> startOptionTable() {
+  return kStart;
+}
+std::span<const Option> rateOptionTable() {
+  return kRates;
+}
+std::span<const Option> densityOptionTable() {
+  return kDensity;
+}
+
+}  // namespace heatskin
