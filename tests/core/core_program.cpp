@@ -72,7 +72,8 @@ int main() {
   setKernelBudget(*config, 200);
   auto fitted = fit(*surface, stripes, *config);
   if (!fitted) return std::fprintf(stderr, "%s\n", fitted.error().message.c_str()), 1;
-  const auto texture = KernelTexture::create(surface, std::move(fitted->kernels), config->evaluator);
+  const auto texture =
+      KernelTexture::create(surface, std::move(fitted->kernels), config->evaluator.options());
   if (!texture) return std::fprintf(stderr, "%s\n", texture.error().message.c_str()), 1;
 
   const std::vector<SurfacePoint> points = sampleSurface(*surface, 5000, 7);
