@@ -100,7 +100,8 @@ class PairLoops {
     filter_.build(kernels);
     for (const SurfacePoint& p : points)
       queries_.push_back(evaluator.queryRow(p));
-    d_colors_.assign(kQueryBlock, Vec3f(1e-4f, -1e-4f, 2e-4f));
+    for (std::size_t i = 0; i < kQueryBlock; ++i)
+      d_channels_.insert(d_channels_.end(), {1e-4f, -1e-4f, 2e-4f});
   }
 
   std::size_t pairs() const {
@@ -116,21 +117,22 @@ class PairLoops {
   }
 
   void vectorised() {
-    sums_.reset(count_);
+    sums_.reset(count_, filter_.channels());
     blocks([&](std::span<const local::QueryRow> q) {
       local::respondBlock(tables_, q, responses_);
       composite(responses_, filter_, block_);
-      compositeVjp(responses_, filter_, block_, std::span(d_colors_).first(q.size()), {}, 0, dx_, sums_);
+      compositeVjp(responses_, filter_, block_, std::span(d_channels_).first(3 * q.size()), {}, 0, dx_,
+                   sums_);
       local::respondVjpBlock(tables_, q, responses_, dx_, sums_);
     });
   }
 
   void plain() {
-    sums_.reset(count_);
+    sums_.reset(count_, filter_.channels());
     blocks([&](std::span<const local::QueryRow> q) {
       local::respondBlockScalar(tables_, q, responses_);
       compositeScalar(responses_, filter_, block_);
-      compositeVjpScalar(responses_, filter_, block_, std::span(d_colors_).first(q.size()), {}, 0, dx_,
+      compositeVjpScalar(responses_, filter_, block_, std::span(d_channels_).first(3 * q.size()), {}, 0, dx_,
                          sums_);
       local::respondVjpBlockScalar(tables_, q, responses_, dx_, sums_);
     });
@@ -150,7 +152,7 @@ class PairLoops {
   std::size_t count_;
   FilterTable filter_;
   std::vector<local::QueryRow> queries_;
-  std::vector<Vec3f> d_colors_;
+  std::vector<float> d_channels_;
   ResponseBlock responses_;
   CompositeBlock block_;
   GradientSums sums_;

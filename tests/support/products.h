@@ -115,7 +115,7 @@ inline Asset mirroredInstances() {
 inline KernelSet randomKernels(const Surface& surface, std::size_t count, std::uint64_t seed = 1) {
   KernelSet kernels;
   kernels.resize(count);
-  kernels.mean_color = {0.4f, 0.5f, 0.6f};
+  kernels.mean = Vec3f(0.4f, 0.5f, 0.6f);
   kernels.positions = sampleSurface(surface, count, seed, 5);
   const RandomStream random(seed, 6);
   for (std::size_t i = 0; i < count; ++i) {
@@ -124,7 +124,7 @@ inline KernelSet randomKernels(const Surface& surface, std::size_t count, std::u
     kernels.anisotropies[i] = static_cast<float>(std::exp(u[1] * std::log(200.0)));
     kernels.thresholds[i] = static_cast<float>(1 - 0.7 * std::exp(-6 * v[0]));
     kernels.sharpnesses[i] = static_cast<float>(10 * std::exp(v[1] * std::log(20.0)));
-    kernels.colors[i] = Vec3(2 * w[0] - 1, 2 * w[1] - 1, 2 * random.uniform(4 * i + 3) - 1).cast<float>();
+    kernels.channels[i] = Vec3(2 * w[0] - 1, 2 * w[1] - 1, 2 * random.uniform(4 * i + 3) - 1).cast<float>();
   }
   return kernels;
 }

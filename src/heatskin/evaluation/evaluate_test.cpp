@@ -27,7 +27,7 @@ EvaluationOptions quick() {
 KernelTexture constantTexture(const Asset& asset, const Vec3f& color) {
   auto surface = std::make_shared<const Surface>(std::move(*buildSurface(asset)));
   KernelSet kernels;
-  kernels.mean_color = color;
+  kernels.mean = color;
   return std::move(*KernelTexture::create(surface, kernels, EvaluatorOptions()));
 }
 

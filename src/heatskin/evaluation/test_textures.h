@@ -36,7 +36,7 @@ inline Asset flatAsset(const Soup& soup, const Vec4f& factor, double scale = 1) 
 /// `count` kernels with varied shapes and colours, the same on every machine.
 inline KernelSet someKernels(const Surface& surface, std::size_t count) {
   KernelSet kernels;
-  kernels.mean_color = {0.4f, 0.5f, 0.6f};
+  kernels.mean = Vec3f(0.4f, 0.5f, 0.6f);
   kernels.resize(count);
   const auto points = sampleSurface(surface, count, 3);
   for (std::size_t i = 0; i < count; ++i) {
@@ -46,7 +46,7 @@ inline KernelSet someKernels(const Surface& surface, std::size_t count) {
     kernels.anisotropies[i] = 1 + 10 * std::abs(std::sin(2 * phase));
     kernels.thresholds[i] = 0.35f;
     kernels.sharpnesses[i] = 15;
-    kernels.colors[i] = 0.4f * Vec3f(std::sin(phase), std::sin(1 + phase), std::cos(phase));
+    kernels.channels[i] = 0.4f * Vec3f(std::sin(phase), std::sin(1 + phase), std::cos(phase));
   }
   return kernels;
 }

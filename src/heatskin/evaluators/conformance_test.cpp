@@ -1,6 +1,7 @@
 // What METHOD section 3 and evaluator.h promise of every evaluator; one suite, run on all three.
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <numbers>
@@ -76,7 +77,7 @@ KernelSet smoothKernels(const Surface& surface, std::size_t count, std::uint64_t
         static_cast<float>(kCells[cell] + (kCells[cell + 1] - kCells[cell]) * (0.2 + 0.6 * u(3)));
     kernels.thresholds[i] = static_cast<float>(0.3 + 0.6 * u(4));
     kernels.sharpnesses[i] = static_cast<float>(10 + 60 * u(5));
-    kernels.colors[i] = Vec3(u(6), u(7), 0.5).cast<float>();
+    kernels.channels[i] = Vec3(u(6), u(7), 0.5).cast<float>();
   }
   return kernels;
 }
@@ -119,7 +120,7 @@ Answers answersOf(const Evaluator& evaluator, std::span<const SurfacePoint> quer
                   std::size_t block_size) {
   Answers all;
   GradientSums sums;
-  sums.reset(kernel_count);
+  sums.reset(kernel_count, 3);
   for (std::size_t begin = 0; begin < queries.size(); begin += block_size) {
     const auto part = queries.subspan(begin, std::min(block_size, queries.size() - begin));
     ResponseBlock block;
@@ -137,10 +138,11 @@ Answers answersOf(const Evaluator& evaluator, std::span<const SurfacePoint> quer
     evaluator.respondVjp(part, block, dx, sums);
   }
   for (std::uint32_t k = 0; k < kernel_count; ++k) {
-    std::vector<float> row(GradientRow::kSize);
-    if (const float* found = sums.find(k)) std::copy_n(found, row.size(), row.begin());
-    evaluator.finish(k, row.data());
-    all.gradients.insert(all.gradients.end(), row.begin(), row.begin() + 4);
+    GeometryGradient gradient;
+    if (const GradientRow* found = sums.find(k)) gradient = found->geometry;
+    evaluator.finish(k, gradient);
+    all.gradients.insert(all.gradients.end(),
+                         {gradient.position_x, gradient.position_y, gradient.angle, gradient.anisotropy});
   }
   return all;
 }
@@ -462,16 +464,18 @@ void expectGradients(const Subject& s, Update&& update) {
       }
     }
     GradientSums sums;
-    sums.reset(kKernels);
+    sums.reset(kKernels, 3);
     s.evaluator->respondVjp(queries, block, dx, sums);
     double along = 0, along_expected = 0;
     std::size_t compared = 0;
     for (std::uint32_t k = 0; k < kKernels; ++k) {
       if (used[k] < 3) continue;
       ++compared;
-      std::vector<float> row(sums.row(k), sums.row(k) + GradientRow::kSize);
-      s.evaluator->finish(k, row.data());
-      const double found = static_cast<double>(row[static_cast<std::size_t>(parameter)]);
+      GeometryGradient gradient = sums.row(k).geometry;
+      s.evaluator->finish(k, gradient);
+      const std::array<float, 4> entries = {gradient.position_x, gradient.position_y, gradient.angle,
+                                            gradient.anisotropy};
+      const double found = static_cast<double>(entries[static_cast<std::size_t>(parameter)]);
       EXPECT_NEAR(found, expected[k], 3e-3 * size[k]) << "parameter " << parameter << ", kernel " << k;
       along += found * expected[k];
       along_expected += expected[k] * expected[k];

@@ -1,6 +1,7 @@
 #include "heatskin/evaluators/evaluate_colors.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -29,10 +30,10 @@ std::vector<std::uint32_t> orderByFace(std::span<const SurfacePoint> points) {
   return order;
 }
 
-}  // namespace
-
-void evaluateColors(const Evaluator& evaluator, const FilterTable& filter,
-                    std::span<const SurfacePoint> points, std::span<Vec3f> colors, std::span<float> weights) {
+/// Calls write(number of the point, its channels).
+template <class Write>
+void evaluate(const Evaluator& evaluator, const FilterTable& filter, std::span<const SurfacePoint> points,
+              std::span<float> weights, const Write& write) {
   const std::vector<std::uint32_t> order = orderByFace(points);
   parallelFor(points.size(), 1024, [&](std::size_t begin, std::size_t end) {
     thread_local ResponseBlock responses;
@@ -51,11 +52,28 @@ void evaluateColors(const Evaluator& evaluator, const FilterTable& filter,
       evaluator.respond(part, responses);
       composite(responses, filter, block);
       for (std::size_t i = 0; i < count; ++i) {
-        colors[at(i)] = block.colors[i];
+        write(at(i), block.channels.row(i));
         if (!weights.empty()) weights[at(i)] = block.weights[i];
       }
     }
   });
+}
+
+}  // namespace
+
+void evaluateChannels(const Evaluator& evaluator, const FilterTable& filter,
+                      std::span<const SurfacePoint> points, std::span<float> channels,
+                      std::span<float> weights) {
+  evaluate(evaluator, filter, points, weights, [&](std::size_t i, const float* values) {
+    std::copy_n(values, filter.channels(), channels.data() + i * filter.channels());
+  });
+}
+
+void evaluateColors(const Evaluator& evaluator, const FilterTable& filter,
+                    std::span<const SurfacePoint> points, std::span<Vec3f> colors, std::span<float> weights) {
+  assert(filter.channels() == 3);
+  evaluate(evaluator, filter, points, weights,
+           [&](std::size_t i, const float* values) { colors[i] = Vec3f(values[0], values[1], values[2]); });
 }
 
 }  // namespace heatskin

@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "heatskin/kernels/gradient_sums.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/kernels/response_block.h"
 #include "heatskin/surface/surface.h"
@@ -56,9 +57,9 @@ class Evaluator {
   virtual void respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,
                           std::span<const float> dx, GradientSums& sums) const = 0;
 
-  /// Turns the position entries of a finished row (all parts of the batch added up) into face coordinates of
-  /// the kernel's face.
-  virtual void finish(std::uint32_t kernel, float* row) const = 0;
+  /// Turns the position in a finished gradient (all parts of the batch added up) into face coordinates of the
+  /// kernel's face.
+  virtual void finish(std::uint32_t kernel, GeometryGradient& gradient) const = 0;
 };
 
 }  // namespace heatskin

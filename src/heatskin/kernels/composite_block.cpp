@@ -6,13 +6,20 @@
 
 namespace heatskin {
 
+void CompositeBlock::resize(const ResponseBlock& responses, std::size_t channel_count) {
+  const std::size_t queries = responses.counts.size();
+  f.resize(queries * responses.stride + ResponseBlock::kPadding);
+  channels.channels = sums.channels = channel_count;
+  channels.resize(queries);
+  sums.resize(queries);
+  weights.resize(queries);
+}
+
 void compositeScalar(ResponseBlock& responses, const FilterTable& filter, CompositeBlock& out,
                      std::size_t kept) {
   const std::size_t queries = responses.counts.size(), stride = responses.stride;
-  out.f.resize(queries * stride + ResponseBlock::kPadding);
-  out.colors.resize(queries);
-  out.sums.resize(queries);
-  out.weights.resize(queries);
+  const std::size_t channels = filter.channels();
+  out.resize(responses, channels);
   std::vector<float> f(stride);
   std::vector<std::uint32_t> order(stride);
   for (std::size_t q = 0; q < queries; ++q) {
@@ -29,7 +36,8 @@ void compositeScalar(ResponseBlock& responses, const FilterTable& filter, Compos
     while (staying > 0 && !(f[order[staying - 1]] > kNegligibleWeight))
       --staying;
     std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(staying));
-    Vec3f sum = Vec3f::Zero();
+    float* sum = out.sums.row(q);
+    std::fill_n(sum, channels, 0.0f);
     float weight = 0;
     for (std::size_t i = 0; i < staying; ++i) {
       const std::size_t from = order[i];
@@ -38,50 +46,60 @@ void compositeScalar(ResponseBlock& responses, const FilterTable& filter, Compos
       responses.x[base + i] = responses.x[base + from];
       out.f[base + i] = f[from];
       const float* row = filter.row(responses.kernels[base + i]);
-      sum += f[from] * Vec3f(row[4], row[5], row[6]);
+      for (std::size_t c = 0; c < channels; ++c)
+        sum[c] += f[from] * row[FilterTable::kChannels + c];
       weight += f[from];
     }
     responses.counts[q] = static_cast<std::uint32_t>(staying);
-    out.sums[q] = sum;
     out.weights[q] = weight;
-    out.colors[q] = (filter.meanColor() + sum / std::max(weight, 1.0f)).cwiseMax(0.0f).cwiseMin(1.0f);
+    for (std::size_t c = 0; c < channels; ++c) {
+      const float value = filter.mean()[static_cast<Eigen::Index>(c)] + sum[c] / std::max(weight, 1.0f);
+      out.channels.row(q)[c] = std::clamp(value, 0.0f, 1.0f);
+    }
   }
 }
 
 void compositeVjpScalar(const ResponseBlock& responses, const FilterTable& filter,
-                        const CompositeBlock& block, std::span<const Vec3f> d_colors,
+                        const CompositeBlock& block, std::span<const float> d_channels,
                         std::span<const float> errors, float curvature, std::vector<float>& dx,
                         GradientSums& sums) {
   const std::size_t queries = responses.counts.size(), stride = responses.stride;
+  const std::size_t channels = filter.channels();
   dx.resize(queries * stride + ResponseBlock::kPadding);
   for (std::size_t q = 0; q < queries; ++q) {
     const std::size_t base = q * stride;
     const float weight = block.weights[q], inverse = 1 / std::max(weight, 1.0f);
-    const Vec3f d_sum = d_colors[q] * inverse;
+    const float* sum = block.sums.row(q);
+    const float* d_channel = d_channels.data() + q * channels;
     // Where the weights are normalised, more of one kernel means less of all others.
-    const float common = weight > 1 ? d_sum.dot(block.sums[q]) * inverse : 0.0f;
+    float common = 0;
+    for (std::size_t c = 0; c < channels && weight > 1; ++c)
+      common += d_channel[c] * inverse * sum[c] * inverse;
     const float error_share = errors.empty() ? 0.0f : errors[q] / (weight + 1e-8f);
     for (std::size_t i = 0; i < responses.counts[q]; ++i) {
       const std::uint32_t kernel = responses.kernels[base + i];
       const float* k = filter.row(kernel);
       const float f = block.f[base + i], x = responses.x[base + i];
-      float g = d_sum.x() * k[4] + d_sum.y() * k[5] + d_sum.z() * k[6] - common;
-      float* row = sums.row(kernel);
-      for (std::size_t c = 0; c < 3; ++c)
-        row[GradientRow::kColor + c] += f * d_sum[static_cast<Eigen::Index>(c)];
-      row[GradientRow::kHits] += 1;
-      row[GradientRow::kContribution] += f;
-      row[GradientRow::kError] += f * error_share;
-      const Vec3f without = (block.sums[q] - f * Vec3f(k[4], k[5], k[6])) / std::max(weight - f, 1.0f);
-      const Vec3f change = without - block.sums[q] * inverse;
-      row[GradientRow::kCost] += d_colors[q].dot(change) + curvature * change.squaredNorm();
+      GradientRow& row = sums.row(kernel);
+      float g = -common;
+      for (std::size_t c = 0; c < channels; ++c) {
+        const float value = k[FilterTable::kChannels + c];
+        g += d_channel[c] * inverse * value;
+        row.channels()[c] += f * d_channel[c] * inverse;
+        const float without = (sum[c] - f * value) / std::max(weight - f, 1.0f);
+        const float change = without - sum[c] * inverse;
+        row.use.cost += d_channel[c] * change + curvature * change * change;
+      }
+      row.use.hits += 1;
+      row.use.contribution += f;
+      row.use.error += f * error_share;
       if (!(f > 0 && f < 1)) g = 0;
       const float a = f / k[3] + k[2];
       const float bend = g * a * (1 - a);
-      row[GradientRow::kFilter] += bend;
-      row[GradientRow::kFilter + 1] += bend * (x - k[1]);
-      row[GradientRow::kFilter + 2] += g;
-      row[GradientRow::kFilter + 3] += g * f;
+      row.filter.slope += bend;
+      row.filter.slope_x += bend * (x - k[1]);
+      row.filter.plain += g;
+      row.filter.weighted += g * f;
       dx[base + i] = bend * k[0] * k[3];
     }
   }

@@ -1,67 +1,73 @@
 #pragma once
 
-// Colours of a block of queries from their responses, and the gradients back (METHOD section 3). The formulas
-// are in compositor.h; here they run over many queries, vectorised over candidates.
+// The channels (colours) of a block of queries from their responses, and the gradients back (METHOD section
+// 3). The formulas are in compositor.h; here they run over many queries, vectorised over candidates.
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "heatskin/base/vec.h"
+#include "heatskin/kernels/channel_layout.h"
+#include "heatskin/kernels/gradient_sums.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/kernels/response_block.h"
 
 namespace heatskin {
 
-/// Kernel parameters the compositor reads, eight floats a kernel: s, eps, floor, inverse range, residual
-/// colour, 0.
+/// Kernel parameters the compositor reads, a row of floats each: s, eps, floor, inverse range, then the
+/// channels and zeros up to whole groups of four.
 class FilterTable {
  public:
-  static constexpr std::size_t kStride = 8;
+  static constexpr std::size_t kChannels = 4;  ///< where the channels begin in a row
 
   void build(const KernelSet& kernels);
-  const float* row(std::uint32_t kernel) const { return rows_.data() + kStride * kernel; }
-  const float* data() const { return rows_.data(); }
-  const Vec3f& meanColor() const { return mean_color_; }
+  const float* row(std::uint32_t kernel) const { return rows_.data() + stride_ * kernel; }
+  std::size_t channels() const { return static_cast<std::size_t>(mean_.size()); }
+  const ChannelValues& mean() const { return mean_; }
 
  private:
+  std::size_t stride_ = 0;
   std::vector<float> rows_;
   std::vector<float> floors_, inverse_ranges_;  // scratch of build()
-  Vec3f mean_color_ = Vec3f::Zero();
+  ChannelValues mean_;
 };
 
 /// The outcome for a block; reused from block to block.
 struct CompositeBlock {
   std::vector<float> f;        // [Q, stride] soft-thresholded responses of the kept candidates
-  std::vector<Vec3f> colors;   // [Q] clamped to [0, 1]
-  std::vector<Vec3f> sums;     // [Q] sum of f c
+  ChannelTable channels;       // [Q, C] clamped to [0, 1]
+  ChannelTable sums;           // [Q, C] sum of f c
   std::vector<float> weights;  // [Q] sum of f ("coverage")
+
+  /// Makes room for the outcome of `responses`.
+  void resize(const ResponseBlock& responses, std::size_t channel_count);
 };
 
-/// Weights f up to this one are left out: fifty of them change a colour by less than a hundredth of an 8-bit
+/// Weights f up to this one are left out: fifty of them change a channel by less than a hundredth of an 8-bit
 /// level.
 inline constexpr float kNegligibleWeight = 5e-7f;
 
-/// Forms colours. Candidates with a negligible weight or that are not among the `kept` strongest of their
+/// Forms channels. Candidates with a negligible weight or that are not among the `kept` strongest of their
 /// query are removed from `responses` (counts shrink, the order of the others stays; ties go to the earlier
 /// candidate).
 void composite(ResponseBlock& responses, const FilterTable& filter, CompositeBlock& out,
                std::size_t kept = 30);
 
-/// Backward of composite(): from dL/dcolour (already zero where the colour was clamped, if that is wanted) to
-/// dL/dx (`dx`, [Q, stride], resized) and the compositor's entries of the rows in `sums`. `errors` is [Q],
-/// the point error that is shared out to the kept kernels by their part of the weight (density control), or
-/// empty. `curvature` is half the second derivative of the loss in a colour (1 / batch for the mean squared
-/// error): the loss without a kernel follows from it exactly, as far as no colour is clamped.
+/// Backward of composite(): from dL/dchannel (`d_channels`, [Q, C], already zero where it was clamped, if
+/// that is wanted) to dL/dx (`dx`, [Q, stride], resized) and the compositor's part of the rows in `sums`.
+/// `errors` is [Q], the point error that is shared out to the kept kernels by their part of the weight
+/// (density control), or empty. `curvature` is half the second derivative of the loss in a channel (1 / batch
+/// for the mean squared error): the loss without a kernel follows from it exactly, as far as nothing is
+/// clamped.
 void compositeVjp(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,
-                  std::span<const Vec3f> d_colors, std::span<const float> errors, float curvature,
+                  std::span<const float> d_channels, std::span<const float> errors, float curvature,
                   std::vector<float>& dx, GradientSums& sums);
 
 /// The same, one candidate after the other in plain code: the twins of the vectorised versions.
 void compositeScalar(ResponseBlock& responses, const FilterTable& filter, CompositeBlock& out,
                      std::size_t kept = 30);
 void compositeVjpScalar(const ResponseBlock& responses, const FilterTable& filter,
-                        const CompositeBlock& block, std::span<const Vec3f> d_colors,
+                        const CompositeBlock& block, std::span<const float> d_channels,
                         std::span<const float> errors, float curvature, std::vector<float>& dx,
                         GradientSums& sums);
 

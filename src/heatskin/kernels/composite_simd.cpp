@@ -2,6 +2,7 @@
 // level, chosen at run time.
 
 #include <algorithm>
+#include <cstddef>
 
 #include "heatskin/kernels/composite_block.h"
 #include "heatskin/kernels/compositor.h"
@@ -45,11 +46,16 @@ void buildFilterT(const float* sharpness, const float* threshold, std::size_t co
   }
 }
 
-void compositeT(ResponseBlock& responses, const FilterTable& filter, CompositeBlock& out, std::size_t kept) {
+/// `kFixed` is the number of channels if that is known to the compiler, which saves what padding would cost;
+/// 0: any number.
+template <std::size_t kFixed>
+void compositeOf(ResponseBlock& responses, const FilterTable& filter, CompositeBlock& out, std::size_t kept) {
   const Tag d;
   const UnsignedTag du;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t queries = responses.counts.size(), stride = responses.stride;
+  const std::size_t channels = kFixed > 0 ? kFixed : filter.channels();
+  const float* mean = filter.mean().data();
   const auto zero = hn::Zero(d), one = hn::Set(d, 1.0f), least = hn::Set(d, kNegligibleWeight);
   for (std::size_t q = 0; q < queries; ++q) {
     const std::size_t base = q * stride;
@@ -77,66 +83,107 @@ void compositeT(ResponseBlock& responses, const FilterTable& filter, CompositeBl
     }
     staying = keepWanted<Wanted::kLargest>(staying, kept, f, kernels, pairs, x);
     responses.counts[q] = static_cast<std::uint32_t>(staying);
-    auto red = zero, green = zero, blue = zero, weight = zero;
-    for (std::size_t i = 0; i < staying; i += lanes) {
-      const auto c =
-          loadColumns(d, [&](std::size_t lane) HWY_ATTR { return filter.row(kernels[i + lane]) + 4; });
-      const auto value = hn::IfThenElseZero(hn::FirstN(d, staying - i), hn::LoadU(d, f + i));
-      red = hn::MulAdd(value, c.c0, red);
-      green = hn::MulAdd(value, c.c1, green);
-      blue = hn::MulAdd(value, c.c2, blue);
-      weight = hn::Add(weight, value);
+    float divisor = 1;
+    float* sums = out.sums.row(q);
+    float* values = out.channels.row(q);
+    for (std::size_t first = 0; first < channels; first += 4) {
+      auto c0 = zero, c1 = zero, c2 = zero, c3 = zero, weight = zero;
+      for (std::size_t i = 0; i < staying; i += lanes) {
+        const auto c = loadColumns(d, [&](std::size_t lane) HWY_ATTR {
+          return filter.row(kernels[i + lane]) + FilterTable::kChannels + first;
+        });
+        const auto value = hn::IfThenElseZero(hn::FirstN(d, staying - i), hn::LoadU(d, f + i));
+        c0 = hn::MulAdd(value, c.c0, c0);
+        c1 = hn::MulAdd(value, c.c1, c1);
+        c2 = hn::MulAdd(value, c.c2, c2);
+        if (kFixed != 3) c3 = hn::MulAdd(value, c.c3, c3);
+        weight = hn::Add(weight, value);
+      }
+      if (first == 0) {
+        out.weights[q] = hn::GetLane(hn::SumOfLanes(d, weight));
+        divisor = std::max(out.weights[q], 1.0f);
+      }
+      const auto finish = [&](std::size_t channel, hn::Vec<Tag> lanes_of) HWY_ATTR {
+        if (channel >= channels) return;
+        sums[channel] = hn::GetLane(hn::SumOfLanes(d, lanes_of));
+        const float value = mean[channel] + sums[channel] / divisor;
+        values[channel] = std::clamp(value, 0.0f, 1.0f);
+      };
+      finish(first, c0);
+      finish(first + 1, c1);
+      finish(first + 2, c2);
+      finish(first + 3, c3);
     }
-    const Vec3f sum(hn::GetLane(hn::SumOfLanes(d, red)), hn::GetLane(hn::SumOfLanes(d, green)),
-                    hn::GetLane(hn::SumOfLanes(d, blue)));
-    const float total = hn::GetLane(hn::SumOfLanes(d, weight));
-    out.sums[q] = sum;
-    out.weights[q] = total;
-    out.colors[q] = (filter.meanColor() + sum / std::max(total, 1.0f)).cwiseMax(0.0f).cwiseMin(1.0f);
   }
 }
 
-void compositeVjpT(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,
-                   std::span<const Vec3f> d_colors, std::span<const float> errors, float curvature,
-                   std::vector<float>& dx, GradientSums& sums) {
+void compositeT(ResponseBlock& responses, const FilterTable& filter, CompositeBlock& out, std::size_t kept) {
+  if (filter.channels() == 3) {
+    compositeOf<3>(responses, filter, out, kept);
+  } else {
+    compositeOf<0>(responses, filter, out, kept);
+  }
+}
+
+template <std::size_t kFixed>
+void compositeVjpOf(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,
+                    std::span<const float> d_channels, std::span<const float> errors, float curvature,
+                    std::vector<float>& dx, GradientSums& sums) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t queries = responses.counts.size(), stride = responses.stride;
+  const std::size_t channels = kFixed > 0 ? kFixed : filter.channels();
   const auto zero = hn::Zero(d), one = hn::Set(d, 1.0f);
+  const hn::CappedTag<float, 8> d8;
+  HWY_ALIGN const float hit[8] = {1};
+  HWY_ALIGN const float cost_only[8] = {0, 0, 0, 1};
+  // Use and channels lie one behind the other in a row.
+  constexpr std::size_t kRowFloats = (4 + (kFixed > 0 ? kFixed : kMaxChannels) + 7) / 8 * 8;
+  static_assert(offsetof(GradientRow, use) + sizeof(KernelUse) == sizeof(GradientRow) &&
+                offsetof(KernelUse, hits) == 0 && offsetof(KernelUse, cost) == 3 * sizeof(float));
   thread_local std::vector<float> costs;
   costs.resize(stride + ResponseBlock::kPadding);
   for (std::size_t q = 0; q < queries; ++q) {
     const std::size_t base = q * stride, count = responses.counts[q];
     const float weight = block.weights[q], inverse = 1 / std::max(weight, 1.0f);
-    const Vec3f d_sum = d_colors[q] * inverse;
-    const float common = weight > 1 ? d_sum.dot(block.sums[q]) * inverse : 0.0f;
     const float error_share = errors.empty() ? 0.0f : errors[q] / (weight + 1e-8f);
+    // What every kernel of this query gets, but for factors f and the cost of its removal: its use, and
+    // dL/dchannel.
+    const float* sum = block.sums.row(q);
+    const float* d_channel = d_channels.data() + q * channels;
+    HWY_ALIGN float factors[kRowFloats] = {0, 1, error_share, 0};
+    float* d_sum = factors + 4;
+    for (std::size_t c = 0; c < channels; ++c)
+      d_sum[c] = d_channel[c] * inverse;
+    const float common = weight > 1 ? sumOfProducts(d_sum, sum, channels) * inverse : 0.0f;
     const std::uint32_t* kernels = responses.kernels.data() + base;
     const float* f = block.f.data() + base;
     for (std::size_t i = 0; i < count; ++i)
       sums.row(kernels[i]);
     for (std::size_t i = 0; i < count; i += lanes) {
       const auto k = loadColumns(d, [&](std::size_t lane) HWY_ATTR { return filter.row(kernels[i + lane]); });
-      const auto c =
-          loadColumns(d, [&](std::size_t lane) HWY_ATTR { return filter.row(kernels[i + lane]) + 4; });
       auto g = hn::Set(d, -common);
-      g = hn::MulAdd(hn::Set(d, d_sum.x()), c.c0, g);
-      g = hn::MulAdd(hn::Set(d, d_sum.y()), c.c1, g);
-      g = hn::MulAdd(hn::Set(d, d_sum.z()), c.c2, g);
       const auto value = hn::LoadU(d, f + i);
-      g = hn::IfThenElseZero(hn::And(hn::Gt(value, zero), hn::Lt(value, one)), g);
       const auto inverse_without = hn::Div(one, hn::Max(hn::Sub(hn::Set(d, weight), value), one));
       auto cost = zero;
-      const auto addChannel = [&](Eigen::Index channel, hn::Vec<Tag> color) HWY_ATTR {
-        const float sum = block.sums[q][channel];
-        const auto without = hn::Mul(hn::NegMulAdd(value, color, hn::Set(d, sum)), inverse_without);
-        const auto change = hn::Sub(without, hn::Set(d, sum * inverse));
-        cost = hn::MulAdd(change, hn::MulAdd(hn::Set(d, curvature), change, hn::Set(d, d_colors[q][channel])),
+      const auto addChannel = [&](std::size_t channel, hn::Vec<Tag> color) HWY_ATTR {
+        if (channel >= channels) return;
+        g = hn::MulAdd(hn::Set(d, d_sum[channel]), color, g);
+        const auto without = hn::Mul(hn::NegMulAdd(value, color, hn::Set(d, sum[channel])), inverse_without);
+        const auto change = hn::Sub(without, hn::Set(d, sum[channel] * inverse));
+        cost = hn::MulAdd(change, hn::MulAdd(hn::Set(d, curvature), change, hn::Set(d, d_channel[channel])),
                           cost);
       };
-      addChannel(0, c.c0);
-      addChannel(1, c.c1);
-      addChannel(2, c.c2);
+      for (std::size_t first = 0; first < channels; first += 4) {
+        const auto c = loadColumns(d, [&](std::size_t lane) HWY_ATTR {
+          return filter.row(kernels[i + lane]) + FilterTable::kChannels + first;
+        });
+        addChannel(first, c.c0);
+        addChannel(first + 1, c.c1);
+        addChannel(first + 2, c.c2);
+        addChannel(first + 3, c.c3);
+      }
+      g = hn::IfThenElseZero(hn::And(hn::Gt(value, zero), hn::Lt(value, one)), g);
       hn::StoreU(cost, d, costs.data() + i);
       const auto a = hn::Add(hn::Div(value, k.c3), k.c2);
       const auto bend = hn::Mul(g, hn::Mul(a, hn::Sub(one, a)));
@@ -144,26 +191,31 @@ void compositeVjpT(const ResponseBlock& responses, const FilterTable& filter, co
       const auto bend_x = hn::Mul(bend, hn::Sub(hn::LoadU(d, responses.x.data() + base + i), k.c1));
       addColumns(
           d, Columns<hn::Vec<Tag>>{bend, bend_x, g, hn::Mul(g, value)},
-          [&](std::size_t lane) HWY_ATTR { return sums.present(kernels[i + lane]) + GradientRow::kFilter; },
+          [&](std::size_t lane) HWY_ATTR { return &sums.present(kernels[i + lane]).filter.slope; },
           std::min(lanes, count - i));
     }
-    // What every kernel of this query gets, but for factors f and the cost of its removal: colour and
-    // hits, contribution and error.
-    static_assert(GradientRow::kColor == 8 && GradientRow::kHits == 11 && GradientRow::kContribution == 12 &&
-                  GradientRow::kError == 13 && GradientRow::kCost == 14);
-    HWY_ALIGN const float factors[8] = {d_sum.x(), d_sum.y(), d_sum.z(), 0, 1, error_share, 0, 0};
-    HWY_ALIGN const float hit[8] = {0, 0, 0, 1, 0, 0, 0, 0};
-    HWY_ALIGN const float cost_only[8] = {0, 0, 0, 0, 0, 0, 1, 0};
-    const hn::CappedTag<float, 8> d8;
     for (std::size_t i = 0; i < count; ++i) {
-      float* row = sums.present(kernels[i]) + GradientRow::kColor;
+      float* row = &sums.present(kernels[i]).use.hits;
       const auto value = hn::Set(d8, f[i]), cost = hn::Set(d8, costs[i]);
       for (std::size_t c = 0; c < 8; c += hn::Lanes(d8)) {
         const auto add = hn::MulAdd(value, hn::Load(d8, factors + c), hn::Load(d8, hit + c));
         hn::StoreU(hn::Add(hn::LoadU(d8, row + c), hn::MulAdd(cost, hn::Load(d8, cost_only + c), add)), d8,
                    row + c);
       }
+      for (std::size_t c = 8; c < 4 + channels; c += hn::Lanes(d8)) {
+        hn::StoreU(hn::MulAdd(value, hn::Load(d8, factors + c), hn::LoadU(d8, row + c)), d8, row + c);
+      }
     }
+  }
+}
+
+void compositeVjpT(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,
+                   std::span<const float> d_channels, std::span<const float> errors, float curvature,
+                   std::vector<float>& dx, GradientSums& sums) {
+  if (filter.channels() == 3) {
+    compositeVjpOf<3>(responses, filter, block, d_channels, errors, curvature, dx, sums);
+  } else {
+    compositeVjpOf<0>(responses, filter, block, d_channels, errors, curvature, dx, sums);
   }
 }
 
@@ -180,39 +232,33 @@ HWY_EXPORT(compositeVjpT);
 
 void FilterTable::build(const KernelSet& kernels) {
   const std::size_t count = kernels.size();
-  rows_.resize(count * kStride);
+  mean_ = kernels.mean;
+  stride_ = kChannels + paddedChannels(channels());
+  rows_.assign(count * stride_, 0.0f);
   floors_.resize(count);
   inverse_ranges_.resize(count);
-  mean_color_ = kernels.mean_color;
   HWY_DYNAMIC_DISPATCH(buildFilterT)
   (kernels.sharpnesses.data(), kernels.thresholds.data(), count, floors_.data(), inverse_ranges_.data());
   for (std::size_t i = 0; i < count; ++i) {
-    float* row = rows_.data() + kStride * i;
+    float* row = rows_.data() + stride_ * i;
     row[0] = kernels.sharpnesses[i];
     row[1] = kernels.thresholds[i];
     row[2] = floors_[i];
     row[3] = inverse_ranges_[i];
-    row[4] = kernels.colors[i].x();
-    row[5] = kernels.colors[i].y();
-    row[6] = kernels.colors[i].z();
-    row[7] = 0;
+    std::copy_n(kernels.channels.row(i), channels(), row + kChannels);
   }
 }
 
 void composite(ResponseBlock& responses, const FilterTable& filter, CompositeBlock& out, std::size_t kept) {
-  const std::size_t queries = responses.counts.size();
-  out.f.resize(queries * responses.stride + ResponseBlock::kPadding);
-  out.colors.resize(queries);
-  out.sums.resize(queries);
-  out.weights.resize(queries);
+  out.resize(responses, filter.channels());
   HWY_DYNAMIC_DISPATCH(compositeT)(responses, filter, out, kept);
 }
 
 void compositeVjp(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,
-                  std::span<const Vec3f> d_colors, std::span<const float> errors, float curvature,
+                  std::span<const float> d_channels, std::span<const float> errors, float curvature,
                   std::vector<float>& dx, GradientSums& sums) {
   dx.resize(responses.counts.size() * responses.stride + ResponseBlock::kPadding);
-  HWY_DYNAMIC_DISPATCH(compositeVjpT)(responses, filter, block, d_colors, errors, curvature, dx, sums);
+  HWY_DYNAMIC_DISPATCH(compositeVjpT)(responses, filter, block, d_channels, errors, curvature, dx, sums);
 }
 
 }  // namespace heatskin

@@ -1,12 +1,15 @@
 #include "heatskin/kernels/compositor.h"
 
+#include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "heatskin/base/rng.h"
 #include "heatskin/kernels/composite_block.h"
+#include "heatskin/kernels/simd_level.h"
 
 #include "support/gradcheck.h"
 
@@ -49,14 +52,17 @@ struct Fixture {
   FilterTable filter;
   ResponseBlock responses;
 
-  Fixture(std::size_t count, std::size_t queries, std::size_t candidates, std::uint64_t seed) {
-    const RandomStream random(seed, 0);
+  Fixture(std::size_t count, std::size_t queries, std::size_t candidates, std::uint64_t seed,
+          std::size_t channels = 3)
+      : kernels(*ChannelLayout::make({{"values", channels}})) {
+    const RandomStream random(seed, 0), colors(seed, 1);
     kernels.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
-      const auto a = random.uniform2(3 * i), b = random.uniform2(3 * i + 1), c = random.uniform2(3 * i + 2);
+      const auto a = random.uniform2(3 * i);
       kernels.sharpnesses[i] = static_cast<float>(10 + 40 * a[0]);
       kernels.thresholds[i] = static_cast<float>(0.3 + 0.65 * a[1]);
-      kernels.colors[i] = Vec3(b[0] - 0.5, b[1] - 0.5, c[0] - 0.5).cast<float>();
+      for (std::size_t c = 0; c < channels; ++c)
+        kernels.channels.row(i)[c] = static_cast<float>(colors.uniform(kMaxChannels * i + c) - 0.5);
     }
     filter.build(kernels);
     responses.resize(queries, 50);
@@ -73,26 +79,30 @@ struct Fixture {
   }
 };
 
-TEST(Composite, VectorisedEqualsPlain) {
-  Fixture fast(200, 300, 50, 1), slow(200, 300, 50, 1);
+void expectTwins(std::size_t channels) {
+  Fixture fast(200, 300, 50, 1, channels), slow(200, 300, 50, 1, channels);
   CompositeBlock a, b;
   composite(fast.responses, fast.filter, a);
   compositeScalar(slow.responses, slow.filter, b);
+  ASSERT_EQ(a.channels.channels, channels);
   GradientSums sums_a, sums_b;
-  sums_a.reset(200);
-  sums_b.reset(200);
-  std::vector<Vec3f> d_colors(300);
-  std::vector<float> errors(300), dx_a, dx_b;
+  sums_a.reset(200, channels);
+  sums_b.reset(200, channels);
+  std::vector<float> d_channels(300 * channels), errors(300), dx_a, dx_b;
   for (std::size_t q = 0; q < 300; ++q) {
-    d_colors[q] = Vec3f(0.1f, -0.2f, 0.3f) * static_cast<float>(q % 7);
+    for (std::size_t c = 0; c < channels; ++c) {
+      d_channels[q * channels + c] =
+          0.1f * static_cast<float>(c % 4) * (c % 2 == 0 ? 1.0f : -1.0f) * static_cast<float>(q % 7);
+    }
     errors[q] = 0.01f * static_cast<float>(q % 5);
     ASSERT_EQ(fast.responses.counts[q], slow.responses.counts[q]);
     // f is a difference of logistics in float: 1e-6 absolute.
-    EXPECT_LT((a.colors[q] - b.colors[q]).norm(), 3e-6f);
+    EXPECT_LT((a.channels[q] - b.channels[q]).cwiseAbs().maxCoeff(), 3e-6f);
+    EXPECT_LT((a.sums[q] - b.sums[q]).cwiseAbs().maxCoeff(), 3e-6f * 30);
     EXPECT_NEAR(a.weights[q], b.weights[q], 3e-6f * 30);
   }
-  compositeVjp(fast.responses, fast.filter, a, d_colors, errors, 0.5f, dx_a, sums_a);
-  compositeVjpScalar(slow.responses, slow.filter, b, d_colors, errors, 0.5f, dx_b, sums_b);
+  compositeVjp(fast.responses, fast.filter, a, d_channels, errors, 0.5f, dx_a, sums_a);
+  compositeVjpScalar(slow.responses, slow.filter, b, d_channels, errors, 0.5f, dx_b, sums_b);
   for (std::size_t q = 0; q < 300; ++q) {
     for (std::size_t i = 0; i < fast.responses.counts[q]; ++i) {
       const std::size_t at = q * fast.responses.stride + i;
@@ -101,33 +111,63 @@ TEST(Composite, VectorisedEqualsPlain) {
       EXPECT_NEAR(dx_a[at], dx_b[at], 1e-4f * (1 + std::abs(dx_b[at])));
     }
   }
+  const auto near = [](float x, float y) { EXPECT_NEAR(x, y, 4e-4f * (1 + std::abs(y))); };
   for (std::uint32_t k = 0; k < 200; ++k) {
-    const float *row_a = sums_a.find(k), *row_b = sums_b.find(k);
+    const GradientRow *row_a = sums_a.find(k), *row_b = sums_b.find(k);
     ASSERT_EQ(row_a == nullptr, row_b == nullptr);
     if (row_a == nullptr) continue;
-    for (std::size_t c = 0; c < GradientRow::kSize; ++c)
-      EXPECT_NEAR(row_a[c], row_b[c], 2e-4f * (1 + std::abs(row_b[c])));
+    near(row_a->filter.slope, row_b->filter.slope);
+    near(row_a->filter.slope_x, row_b->filter.slope_x);
+    near(row_a->filter.plain, row_b->filter.plain);
+    near(row_a->filter.weighted, row_b->filter.weighted);
+    near(row_a->use.hits, row_b->use.hits);
+    near(row_a->use.contribution, row_b->use.contribution);
+    near(row_a->use.error, row_b->use.error);
+    near(row_a->use.cost, row_b->use.cost);
+    for (std::size_t c = 0; c < channels; ++c)
+      near(row_a->channels()[c], row_b->channels()[c]);
+    for (std::size_t c = channels; c < sums_a.channelFloats(); ++c)
+      EXPECT_EQ(row_a->channels()[c], 0.0f) << "padding";
   }
 }
 
-/// The colour of one query in double, straight from METHOD section 3: x, s, eps, c of every kernel, then m.
-Vec3 colorInDouble(std::span<const double> p, std::size_t count) {
-  Vec3 sum = Vec3::Zero();
+class CompositeOf : public ::testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(Channels, CompositeOf, ::testing::Range<std::size_t>(1, kMaxChannels + 1));
+
+TEST_P(CompositeOf, EverySimdLevelEqualsThePlainTwin) {
+  for (const std::string& level : simdLevels()) {
+    SCOPED_TRACE(level);
+    ASSERT_TRUE(setSimdLevel(level));
+    expectTwins(GetParam());
+  }
+  ASSERT_TRUE(setSimdLevel(""));
+}
+
+/// The channels of one query in double, straight from METHOD section 3: x, s, eps, c of every kernel, then m.
+std::vector<double> channelsInDouble(std::span<const double> p, std::size_t count, std::size_t channels) {
+  std::vector<double> sum(channels, 0);
   double weight = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const double* k = p.data() + 6 * i;
+    const double* k = p.data() + (3 + channels) * i;
     const double f = SoftThreshold<double>(k[1], k[2])(k[0]);
-    sum += f * Vec3(k[3], k[4], k[5]);
+    for (std::size_t c = 0; c < channels; ++c)
+      sum[c] += f * k[3 + c];
     weight += f;
   }
-  const double* m = p.data() + 6 * count;
-  return (Vec3(m[0], m[1], m[2]) + sum / std::max(weight, 1.0)).cwiseMax(0).cwiseMin(1);
+  const double* m = p.data() + (3 + channels) * count;
+  for (std::size_t c = 0; c < channels; ++c)
+    sum[c] = std::clamp(m[c] + sum[c] / std::max(weight, 1.0), 0.0, 1.0);
+  return sum;
 }
 
-TEST(Composite, GradientsEqualDifferencesInDouble) {
+class CompositeGradient : public ::testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(Channels, CompositeGradient, ::testing::Values(1, 3, 4, 11));
+
+TEST_P(CompositeGradient, EqualsDifferencesInDouble) {
+  const std::size_t channels = GetParam(), parameters = 3 + channels;
   for (const std::size_t count : {2, 12}) {  // weight sum below and above 1
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
-      Fixture fixture(count, 1, 0, seed);
+      Fixture fixture(count, 1, 0, seed, channels);
       fixture.responses.counts[0] = static_cast<std::uint32_t>(count);
       const RandomStream random(seed, 9);
       const float top = count == 2 ? 0.5f : 1.0f;
@@ -135,36 +175,41 @@ TEST(Composite, GradientsEqualDifferencesInDouble) {
       for (std::size_t i = 0; i < count; ++i) {
         fixture.responses.kernels[i] = static_cast<std::uint32_t>(i);
         fixture.responses.x[i] = top * static_cast<float>(random.uniform(i));
-        p.insert(p.end(), {fixture.responses.x[i], fixture.kernels.sharpnesses[i],
-                           fixture.kernels.thresholds[i], fixture.kernels.colors[i].x(),
-                           fixture.kernels.colors[i].y(), fixture.kernels.colors[i].z()});
+        p.insert(p.end(),
+                 {fixture.responses.x[i], fixture.kernels.sharpnesses[i], fixture.kernels.thresholds[i]});
+        p.insert(p.end(), fixture.kernels.channels.row(i), fixture.kernels.channels.row(i) + channels);
       }
-      p.insert(p.end(), {0.5, 0.5, 0.5});
+      p.insert(p.end(), channels, 0.5);
       CompositeBlock block;
       composite(fixture.responses, fixture.filter, block);
-      const Vec3f d_color(0.3f, -0.5f, 0.9f);
+      std::vector<float> d_channels;
+      for (std::size_t c = 0; c < channels; ++c)
+        d_channels.push_back(static_cast<float>(random.uniform(100 + c) - 0.5));
       GradientSums sums;
-      sums.reset(count);
+      sums.reset(count, channels);
       std::vector<float> dx;
-      compositeVjp(fixture.responses, fixture.filter, block, std::span(&d_color, 1), {}, 0, dx, sums);
+      compositeVjp(fixture.responses, fixture.filter, block, d_channels, {}, 0, dx, sums);
       // Candidates with a negligible weight were removed: their gradient is zero up to the tolerance.
-      std::vector<double> gradient(6 * count, 0.0);
+      std::vector<double> gradient(parameters * count, 0.0);
       for (std::size_t at = 0; at < fixture.responses.counts[0]; ++at) {
         const std::uint32_t i = fixture.responses.kernels[at];
-        const float* row = sums.find(i);
+        const GradientRow* row = sums.find(i);
         ASSERT_NE(row, nullptr);
         const SoftThreshold<double> filter(fixture.kernels.sharpnesses[i], fixture.kernels.thresholds[i]);
-        const FilterSums<double> filter_sums{row[GradientRow::kFilter], row[GradientRow::kFilter + 1],
-                                             row[GradientRow::kFilter + 2], row[GradientRow::kFilter + 3]};
-        double* entry = gradient.data() + 6 * i;
+        const FilterSums<double> filter_sums{row->filter.slope, row->filter.slope_x, row->filter.plain,
+                                             row->filter.weighted};
+        double* entry = gradient.data() + parameters * i;
         entry[0] = dx[at];
         filter_sums.finish(filter, entry[2], entry[1]);
-        for (std::size_t c = 0; c < 3; ++c)
-          entry[3 + c] = row[GradientRow::kColor + c];
+        std::copy_n(row->channels(), channels, entry + 3);
       }
-      gradient.insert(gradient.end(), {d_color.x(), d_color.y(), d_color.z()});
+      gradient.insert(gradient.end(), d_channels.begin(), d_channels.end());
       const auto f = [&](std::span<const double> y) {
-        return d_color.cast<double>().dot(colorInDouble(y, count));
+        const std::vector<double> values = channelsInDouble(y, count, channels);
+        double sum = 0;
+        for (std::size_t c = 0; c < channels; ++c)
+          sum += d_channels[c] * values[c];
+        return sum;
       };
       // Float gradients: seven digits, of which cancellation in df costs two.
       EXPECT_EQ(gradcheck(f, p, gradient, {.step = 1e-6, .tolerance = 1e-4}), "") << "seed " << seed;
@@ -172,12 +217,13 @@ TEST(Composite, GradientsEqualDifferencesInDouble) {
   }
 }
 
-TEST(Composite, TheCostOfAKernelIsTheLossWithoutIt) {
+TEST_P(CompositeGradient, TheCostOfAKernelIsTheLossWithoutIt) {
+  const std::size_t channels = GetParam();
   // Loss = |colour - target|^2: its half second derivative is 1. Colours stay within [0, 1] here.
   for (const std::size_t count : {2, 12}) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
-      Fixture fixture(count, 1, 0, seed);
-      for (Vec3f& c : fixture.kernels.colors)
+      Fixture fixture(count, 1, 0, seed, channels);
+      for (float& c : fixture.kernels.channels.values)
         c *= 0.5f;
       fixture.filter.build(fixture.kernels);
       const RandomStream random(seed, 10);
@@ -190,24 +236,53 @@ TEST(Composite, TheCostOfAKernelIsTheLossWithoutIt) {
         }
         fixture.responses.counts[0] = n;
       };
-      const Vec3f target(0.4f, 0.7f, 0.5f);
+      ChannelValues target(static_cast<Eigen::Index>(channels));
+      for (Eigen::Index c = 0; c < target.size(); ++c)
+        target[c] = static_cast<float>(0.3 + 0.4 * random.uniform(100 + static_cast<std::uint64_t>(c)));
       CompositeBlock block;
       fill(count);
       composite(fixture.responses, fixture.filter, block);
-      const double loss = (block.colors[0] - target).squaredNorm();
-      const Vec3f d_color = 2 * (block.colors[0] - target);
+      const double loss = (block.channels[0] - target).squaredNorm();
+      const ChannelValues d_channels = 2 * (block.channels[0] - target);
       GradientSums sums;
-      sums.reset(count);
+      sums.reset(count, channels);
       std::vector<float> dx;
-      compositeVjp(fixture.responses, fixture.filter, block, std::span(&d_color, 1), {}, 1, dx, sums);
+      compositeVjp(fixture.responses, fixture.filter, block, {d_channels.data(), channels}, {}, 1, dx, sums);
       for (std::uint32_t i = 0; i < count; ++i) {
-        const float* row = sums.find(i);
+        const GradientRow* row = sums.find(i);
         if (row == nullptr) continue;
-        const float cost = row[GradientRow::kCost];
         fill(i);
         CompositeBlock without;
         composite(fixture.responses, fixture.filter, without);
-        EXPECT_NEAR(cost, (without.colors[0] - target).squaredNorm() - loss, 1e-5) << seed << " " << i;
+        EXPECT_NEAR(row->use.cost, (without.channels[0] - target).squaredNorm() - loss, 1e-5)
+            << seed << " " << i;
+      }
+    }
+  }
+}
+
+TEST(GradientSums, RowsAreZeroWhenFirstTouchedAndForgottenByAReset) {
+  GradientSums sums;
+  for (const std::size_t channels : {3, 11, 1, 16, 4}) {
+    for (const std::size_t kernels : {5, 9, 2}) {
+      sums.reset(kernels, channels);
+      for (std::uint32_t k = 0; k < kernels; ++k) {
+        ASSERT_EQ(sums.find(k), nullptr);
+        GradientRow& row = sums.row(k);
+        EXPECT_EQ(row.geometry.position_x + row.filter.weighted + row.use.cost, 0.0f);
+        for (std::size_t c = 0; c < sums.channelFloats(); ++c)
+          EXPECT_EQ(row.channels()[c], 0.0f);
+        row.geometry.angle = row.use.hits = 2;
+        row.channels()[channels - 1] = static_cast<float>(k + 1);
+      }
+      GradientSums other;
+      other.reset(kernels, channels);
+      for (std::uint32_t k = 0; k < kernels; ++k) {
+        EXPECT_EQ(sums.find(k)->channels()[channels - 1], static_cast<float>(k + 1));
+        other.add(k, *sums.find(k));
+        other.add(k, *sums.find(k));
+        EXPECT_EQ(other.find(k)->channels()[channels - 1], 2 * static_cast<float>(k + 1));
+        EXPECT_EQ(other.find(k)->geometry.angle, 4.0f);
       }
     }
   }
@@ -218,7 +293,7 @@ TEST(Composite, NoCandidatesMeansTheMeanColour) {
   fixture.responses.counts[0] = 0;
   CompositeBlock block;
   composite(fixture.responses, fixture.filter, block);
-  EXPECT_EQ(block.colors[0], fixture.kernels.mean_color);
+  EXPECT_EQ(block.channels[0], fixture.kernels.mean);
   EXPECT_EQ(block.weights[0], 0.0f);
 }
 

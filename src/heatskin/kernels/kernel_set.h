@@ -1,13 +1,15 @@
 #pragma once
 
-// The learned table (METHOD section 2): one mean colour and N kernels on a surface.
+// The learned table (METHOD section 2): a mean of all channels and N kernels on a surface.
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "heatskin/base/vec.h"
+#include "heatskin/kernels/channel_layout.h"
 #include "heatskin/surface/surface_point.h"
 
 namespace heatskin {
@@ -21,18 +23,25 @@ struct KernelRanges {
   /// 1 - 1e-8 is 1 in float32; the largest float below 1 keeps the threshold a threshold.
   static constexpr float kMaxThreshold = 1.0f - 0x1.0p-24f;
   static constexpr float kMinSharpness = 10.0f, kMaxSharpness = 200.0f;
-  static constexpr float kMaxResidual = 1.0f;  ///< residual colours lie in [-1, 1]
+  static constexpr float kMaxResidual = 1.0f;  ///< channels of a kernel lie in [-1, 1]
 };
 
 /// Kernel parameters as parallel arrays of one length.
 struct KernelSet {
-  Vec3f mean_color = {0.5f, 0.5f, 0.5f};  ///< m, sRGB in [0, 1]
-  std::vector<SurfacePoint> positions;    // [N]
-  std::vector<float> angles;        // [N] theta: direction of the long axis against the face's first axis
-  std::vector<float> anisotropies;  // [N] eta
-  std::vector<float> thresholds;    // [N] eps
-  std::vector<float> sharpnesses;   // [N] s
-  std::vector<Vec3f> colors;        // [N] c, residual to the mean colour
+  ChannelLayout layout;                 ///< what the channels are
+  ChannelValues mean;                   ///< [C] m, in [0, 1]; colours are sRGB
+  std::vector<SurfacePoint> positions;  // [N]
+  std::vector<float> angles;            // [N] theta: direction of the long axis against the face's first axis
+  std::vector<float> anisotropies;      // [N] eta
+  std::vector<float> thresholds;        // [N] eps
+  std::vector<float> sharpnesses;       // [N] s
+  ChannelTable channels;                // [N, C] c, residual to the mean
+
+  /// No kernels, a mean of 1/2.
+  KernelSet() : KernelSet(ChannelLayout()) {}
+  explicit KernelSet(ChannelLayout of) : layout(std::move(of)), channels{layout.size(), {}} {
+    mean = ChannelValues::Constant(static_cast<Eigen::Index>(layout.size()), 0.5f);
+  }
 
   std::size_t size() const { return positions.size(); }
 
@@ -42,7 +51,7 @@ struct KernelSet {
     anisotropies.resize(count);
     thresholds.resize(count);
     sharpnesses.resize(count);
-    colors.resize(count);
+    channels.resize(count);
   }
 
   /// Appends a copy of kernel `i`.
@@ -52,7 +61,8 @@ struct KernelSet {
     anisotropies.push_back(anisotropies[i]);
     thresholds.push_back(thresholds[i]);
     sharpnesses.push_back(sharpnesses[i]);
-    colors.push_back(colors[i]);
+    channels.resize(size());
+    std::copy_n(channels.row(i), channels.channels, channels.row(size() - 1));
   }
 
   /// Keeps the kernels named in `kept` (increasing indices), in order.
@@ -64,7 +74,7 @@ struct KernelSet {
       anisotropies[k] = anisotropies[i];
       thresholds[k] = thresholds[i];
       sharpnesses[k] = sharpnesses[i];
-      colors[k] = colors[i];
+      std::copy_n(channels.row(i), channels.channels, channels.row(k));
     }
     resize(kept.size());
   }

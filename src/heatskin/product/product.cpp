@@ -130,7 +130,7 @@ bool isFinite(const KernelSet& kernels, std::size_t i) {
   return kernels.positions[i].barycentric.allFinite() && kernels.positions[i].barycentric.maxCoeff() > 0 &&
          std::isfinite(kernels.angles[i]) && std::isfinite(kernels.anisotropies[i]) &&
          std::isfinite(kernels.thresholds[i]) && std::isfinite(kernels.sharpnesses[i]) &&
-         kernels.colors[i].allFinite();
+         kernels.channels[i].allFinite();
 }
 
 /// Carries kernels from the surface they were fitted on to the file's triangles. A triangle that rounding to
@@ -151,7 +151,7 @@ class KernelWriter {
     out.anisotropy = kernels.anisotropies[i];
     out.threshold = kernels.thresholds[i];
     out.sharpness = kernels.sharpnesses[i];
-    out.color = kernels.colors[i];
+    out.color = kernels.channels[i];
     const SurfacePoint& p = kernels.positions[i];
     const double angle = kernels.angles[i];
     out.position = triangles_.toTriangle(p);
@@ -203,7 +203,7 @@ Result<KernelSet> unpackKernels(const ProductExtension& extension, std::span<con
                                   plural(extension.kernels, "kernel", "kernels"), bytes.size()));
   }
   KernelSet kernels;
-  kernels.mean_color = extension.mean_color;
+  kernels.mean = extension.mean_color;
   kernels.resize(extension.kernels);
   for (std::size_t i = 0; i < extension.kernels; ++i) {
     StoredKernel kernel;
@@ -226,7 +226,7 @@ Result<KernelSet> unpackKernels(const ProductExtension& extension, std::span<con
     kernels.anisotropies[i] = kernel.anisotropy;
     kernels.thresholds[i] = kernel.threshold;
     kernels.sharpnesses[i] = kernel.sharpness;
-    kernels.colors[i] = kernel.color;
+    kernels.channels[i] = kernel.color;
   }
   return kernels;
 }
@@ -270,7 +270,11 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
                                          const EvaluatorOptions& options, const ProductInfo& info,
                                          const Preparation& preparation) {
   if (kernels.size() == 0) return failure("a product needs at least one kernel");
-  if (!kernels.mean_color.allFinite()) return failure("the mean colour is not a number");
+  if (kernels.layout != ChannelLayout()) {
+    return failure(fmt::format("a product holds the three channels of base_color, the kernels have {}",
+                               plural(kernels.layout.size(), "channel", "channels")));
+  }
+  if (!kernels.mean.allFinite()) return failure("the mean colour is not a number");
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     if (kernels.positions[i].face >= surface.faceCount() || !isFinite(kernels, i)) {
       return failure(fmt::format("kernel {} has no place on the surface or a value that is not a number", i));
@@ -279,7 +283,7 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
 
   ProductExtension extension;
   extension.options = options;
-  extension.mean_color = kernels.mean_color.cwiseMax(0.0f).cwiseMin(1.0f);
+  extension.mean_color = kernels.mean.cwiseMax(0.0f).cwiseMin(1.0f);
   extension.kernels = kernels.size();
   extension.triangles = countTriangles(asset);
   extension.info = info;

@@ -35,7 +35,7 @@ void expectUsable(const Product& product) {
                 k.thresholds[i] <= KernelRanges::kMaxThreshold);
     ASSERT_TRUE(k.sharpnesses[i] >= KernelRanges::kMinSharpness &&
                 k.sharpnesses[i] <= KernelRanges::kMaxSharpness);
-    ASSERT_LE(k.colors[i].cwiseAbs().maxCoeff(), KernelRanges::kMaxResidual);
+    ASSERT_LE(k.channels[i].cwiseAbs().maxCoeff(), KernelRanges::kMaxResidual);
   }
   const std::vector<SurfacePoint> points = sampleSurface(*product.surface, 16, 3);
   std::vector<Vec3f> colors(points.size());

@@ -98,7 +98,7 @@ void expectRoundTrip(const Fitted& f) {
   auto product = decoded(glb);
   ASSERT_TRUE(product) << product.error().message;
   EXPECT_EQ(product->kernels.size(), f.kernels.size());
-  EXPECT_EQ(product->kernels.mean_color, f.kernels.mean_color);
+  EXPECT_EQ(product->kernels.mean, f.kernels.mean);
   EXPECT_EQ(product->model_bytes, 20 * f.kernels.size());
   EXPECT_EQ(product->info.generator, kInfo.generator);
   EXPECT_EQ(product->info.seed, kInfo.seed);
@@ -296,7 +296,7 @@ KernelSet plainKernels(const Surface& surface, const Vec3f& mean) {
   KernelSet kernels = randomKernels(surface, 1);
   kernels.thresholds[0] = KernelRanges::kMaxThreshold;
   kernels.sharpnesses[0] = KernelRanges::kMaxSharpness;
-  kernels.mean_color = mean;
+  kernels.mean = mean;
   return kernels;
 }
 
@@ -314,8 +314,8 @@ TEST(Product, FallbackColoursAreTheTexturesInLinearLight) {
 
   // One large kernel: vertices at its centre have its colour, those on the other side the mean.
   f = fitted(assetOf(icosphere(4)), 1);
-  f.kernels.mean_color = {0.5f, 0.5f, 0.5f};
-  f.kernels.colors[0] = {0.5f, -0.5f, 0.0f};
+  f.kernels.mean = Vec3f(0.5f, 0.5f, 0.5f);
+  f.kernels.channels[0] = Vec3f(0.5f, -0.5f, 0.0f);
   f.kernels.anisotropies[0] = 1;
   f.kernels.thresholds[0] = 0.3f;
   f.kernels.sharpnesses[0] = 200;
@@ -436,7 +436,7 @@ TEST(Product, WhatCannotBeStoredIsRefused) {
   Fitted f = fitted(assetOf(cube(1)), 3);
   const auto refused = [&] { return !encodeProduct(f.asset, *f.surface, f.kernels, f.options, kInfo); };
   EXPECT_FALSE(refused());
-  f.kernels.colors[1][0] = std::nanf("");
+  f.kernels.channels[1][0] = std::nanf("");
   EXPECT_TRUE(refused());
   f = fitted(assetOf(cube(1)), 3);
   f.kernels.positions[0].face = 10000;
@@ -446,6 +446,14 @@ TEST(Product, WhatCannotBeStoredIsRefused) {
   f = fitted(assetOf(cube(1)), 3);
   std::get<local::LocalOptions>(f.options).max_radius = 0;
   EXPECT_TRUE(refused()) << "options no reader would take";
+  f = fitted(assetOf(cube(1)), 3);
+  KernelSet four(*ChannelLayout::make({{"base_color", 3}, {"alpha", 1}}));
+  four.positions = f.kernels.positions;
+  four.resize(f.kernels.size());
+  f.kernels = four;
+  const auto encoded = encodeProduct(f.asset, *f.surface, f.kernels, f.options, kInfo);
+  ASSERT_FALSE(encoded);
+  EXPECT_NE(encoded.error().message.find("4 channels"), std::string::npos) << encoded.error().message;
 }
 
 // The strict reader.

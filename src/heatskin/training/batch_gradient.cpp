@@ -14,7 +14,7 @@ struct BatchGradient::Part {
   ResponseBlock responses;
   CompositeBlock composite;
   LossBlock loss;
-  std::vector<Vec3f> targets;
+  std::vector<float> targets;  // [Q, C]
   std::vector<float> weights;
   std::vector<double> inverse_probability_weights;
   std::vector<float> dx;
@@ -35,8 +35,9 @@ void BatchGradient::evaluate(const SamplePool& pool, Evaluator& evaluator, const
   for (auto& part : parts_) {
     part->loss_sums = {};
     part->profile = {};
-    part->sums.reset(kernels);
+    part->sums.reset(kernels, filter.channels());
   }
+  sums_.reset(kernels, filter.channels());
   draw(pool, part_size);
   Stopwatch preparation;
   evaluator.prepare(points_);
@@ -61,7 +62,7 @@ void BatchGradient::draw(const SamplePool& pool, std::size_t part_size) {
     for (std::size_t i = begin; i < end; ++i) {
       if (i + kAhead < end) {
         __builtin_prefetch(&pool.points()[indices_[i + kAhead]]);
-        __builtin_prefetch(&pool.colors()[indices_[i + kAhead]]);
+        __builtin_prefetch(pool.targets().row(indices_[i + kAhead]));
       }
       points_[i] = pool.points()[indices_[i]];
     }
@@ -72,16 +73,17 @@ void BatchGradient::draw(const SamplePool& pool, std::size_t part_size) {
 void BatchGradient::evaluatePart(Part& part, std::size_t part_begin, std::size_t part_end,
                                  const SamplePool& pool, const Evaluator& evaluator,
                                  const FilterTable& filter, const Loss& loss, bool count_errors) {
+  const std::size_t channels = filter.channels();
   Stopwatch watch;
   for (std::size_t begin = part_begin; begin < part_end; begin += kQueryBlock) {
     const std::size_t count = std::min(kQueryBlock, part_end - begin);
     const std::span<const SurfacePoint> queries = std::span(points_).subspan(begin, count);
-    part.targets.resize(count);
+    part.targets.resize(count * channels);
     part.weights.resize(count);
     part.inverse_probability_weights.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint32_t index = indices_[begin + i];
-      part.targets[i] = pool.colors()[index];
+      std::copy_n(pool.targets().row(index), channels, part.targets.data() + i * channels);
       part.weights[i] = pool.weighted() ? pool.lossWeight(index) : 1.0f;
       part.inverse_probability_weights[i] = pool.rarity(index);
     }
@@ -89,11 +91,11 @@ void BatchGradient::evaluatePart(Part& part, std::size_t part_begin, std::size_t
     evaluator.respond(queries, part.responses);
     part.profile.candidates += watch.lap();
     composite(part.responses, filter, part.composite);
-    loss.evaluate(part.composite, filter.meanColor(),
+    loss.evaluate(part.composite, filter.mean(),
                   {part.targets, part.weights, part.inverse_probability_weights}, part.loss,
                   std::span(squared_errors_).subspan(begin, count), part.loss_sums);
     part.profile.forward += watch.lap();
-    compositeVjp(part.responses, filter, part.composite, part.loss.d_colors,
+    compositeVjp(part.responses, filter, part.composite, part.loss.d_channels,
                  count_errors ? std::span<const float>(part.loss.absolute_errors) : std::span<const float>(),
                  loss.curvature(), part.dx, part.sums);
     evaluator.respondVjp(queries, part.responses, part.dx, part.sums);
@@ -105,20 +107,17 @@ LossSums BatchGradient::lossSums() const {
   LossSums sums;
   for (const auto& part : parts_) {
     sums.loss += part->loss_sums.loss;
-    sums.d_mean += part->loss_sums.d_mean;
+    for (std::size_t c = 0; c < kMaxChannels; ++c)
+      sums.d_mean[c] += part->loss_sums.d_mean[c];
   }
   return sums;
 }
 
-std::array<float, GradientRow::kSize> BatchGradient::row(std::uint32_t kernel) const {
-  std::array<float, GradientRow::kSize> row{};
+GradientRow& BatchGradient::row(std::uint32_t kernel) {
   for (const auto& part : parts_) {
-    const float* add = part->sums.find(kernel);
-    if (add == nullptr) continue;
-    for (std::size_t c = 0; c < GradientRow::kSize; ++c)
-      row[c] += add[c];
+    if (const GradientRow* add = part->sums.find(kernel)) sums_.add(kernel, *add);
   }
-  return row;
+  return sums_.row(kernel);
 }
 
 }  // namespace heatskin

@@ -3,7 +3,6 @@
 // Draws a batch and finds its loss and gradients: pool -> evaluator -> compositor -> loss and all the way
 // back.
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -40,7 +39,7 @@ class BatchGradient {
 
   /// Sums of all parts.
   LossSums lossSums() const;
-  std::array<float, GradientRow::kSize> row(std::uint32_t kernel) const;
+  GradientRow& row(std::uint32_t kernel);  ///< different kernels concurrently
 
  private:
   struct Part;
@@ -55,6 +54,7 @@ class BatchGradient {
   std::vector<SurfacePoint> points_;
   std::vector<float> squared_errors_;
   std::vector<std::unique_ptr<Part>> parts_;
+  GradientSums sums_;  // of all parts
 };
 
 }  // namespace heatskin

@@ -22,7 +22,7 @@ static_assert(std::endian::native == std::endian::little,
               "checkpoints are written as the machine stores numbers");
 
 constexpr std::string_view kMagic = "HSKCKPT\n";
-constexpr std::uint32_t kFormatVersion = 1;
+constexpr std::uint32_t kFormatVersion = 2;
 constexpr std::size_t kSizeOffset = kMagic.size() + sizeof(std::uint32_t);
 constexpr std::size_t kHeaderBytes = kSizeOffset + sizeof(std::uint64_t);
 constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);
@@ -78,6 +78,12 @@ class Writer {
     } else {
       append(v.data(), v.size() * sizeof(T));
     }
+  }
+  void field(std::string_view name, const ChannelValues& v) {
+    text(name);
+    value(static_cast<std::uint32_t>(sizeof(float)));
+    value(static_cast<std::uint64_t>(v.size()));
+    append(v.data(), static_cast<std::size_t>(v.size()) * sizeof(float));
   }
   template <class T>
   void field(std::string_view name, const T& v) {
@@ -137,6 +143,12 @@ class Reader {
     } else {
       take(v.data(), v.size() * sizeof(T));
     }
+  }
+  void field(std::string_view name, ChannelValues& v) {
+    const std::uint64_t count = head(name, sizeof(float));
+    if (!ok_ || count > kMaxChannels) return fail();
+    v.resize(static_cast<Eigen::Index>(count));
+    take(v.data(), count * sizeof(float));
   }
   template <class T>
   void field(std::string_view name, T& v) {

@@ -27,9 +27,9 @@ Checkpoint smallCheckpoint() {
     const auto f = static_cast<float>(i);
     s.kernels.positions[i] = {i, {0.25 * i, 0.5, 0.5 - 0.25 * i}};
     s.kernels.angles[i] = 0.1f * f;
-    s.kernels.colors[i] = {0.3f, -f, 0.2f};
-    s.optimiser.adam_m.push_back({f, 1, 2, 3, 4, 5, 6, 7});
-    s.optimiser.adam_v.push_back({8, f, 9});
+    s.kernels.channels[i] = Vec3f(0.3f, -f, 0.2f);
+    s.optimiser.adam_m.insert(s.optimiser.adam_m.end(), {f, 1, 2, 3, 4, 5, 6, 7});
+    s.optimiser.adam_v.insert(s.optimiser.adam_v.end(), {8, f, 9, 0, 0, 0, 0, 0});
     s.optimiser.velocities.emplace_back(i, -1.5);
     s.statistics.hits.push_back(i * 3.0);
     s.statistics.contributions.push_back(i * 0.5);
@@ -118,7 +118,7 @@ TEST(Checkpoint, MessagesSayWhatIsWrong) {
     return decodeCheckpoint(damaged, "file").error().message;
   };
   EXPECT_NE(message(0, 'x').find("not a checkpoint"), std::string::npos);
-  EXPECT_NE(message(8, 9).find("format 9, this program reads 1"), std::string::npos);
+  EXPECT_NE(message(8, 9).find("format 9, this program reads 2"), std::string::npos);
   EXPECT_NE(message(bytes.size() / 2, 77).find("checksum"), std::string::npos);
   const auto cut = decodeCheckpoint(std::span(bytes).first(bytes.size() - 1), "file").error().message;
   EXPECT_NE(cut.find("bytes long"), std::string::npos) << cut;

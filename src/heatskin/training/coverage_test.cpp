@@ -35,7 +35,7 @@ TEST(Coverage, TheWidestKernelCoversAsFarAsItsReach) {
   kernels.angles[0] = 0;
   kernels.thresholds[0] = 0.3f;
   kernels.sharpnesses[0] = 30;
-  kernels.colors[0] = Vec3f::Zero();
+  kernels.channels[0] = Vec3f::Zero();
   // The response of `local` has (u^2 + (1 + eta) v^2): anisotropy 1 is already an ellipse, narrower one way.
   local::LocalOptions isotropic = std::get<local::LocalOptions>(options);
   isotropic.isotropic = true;

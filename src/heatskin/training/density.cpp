@@ -1,6 +1,7 @@
 #include "heatskin/training/density.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -13,7 +14,7 @@
 namespace heatskin {
 namespace {
 
-/// A colour that differs by more than this in some channel is wrong: twice the rounding of 8 bits.
+/// A channel that is off by more than this is wrong: twice the rounding of 8 bits.
 constexpr float kWrong = 2.0f / 255;
 
 /// Kernels for a region per kernel that would cover it if none overlapped: discs that cover a plane take 1.21
@@ -77,16 +78,18 @@ class Cover {
  public:
   /// `enough` is the weight sum from which a probe is covered.
   Cover(const KernelSet& kernels, const Probes& probes, double enough)
-      : kernels_(kernels), probes_(probes), enough_(static_cast<float>(enough)) {
-    const std::size_t count = probes.points.size();
-    weights_.resize(count);
-    sums_.resize(count);
+      : kernels_(kernels),
+        probes_(probes),
+        enough_(static_cast<float>(enough)),
+        weights_(probes.weights),
+        sums_(probes.sums) {
+    const std::size_t count = probes.size();
     uncovered_.resize(count);
     begin_.assign(kernels.size() + 1, 0);
     for (std::size_t i = 0; i < count; ++i) {
-      weights_[i] = probes.points[i].weight;
-      sums_[i] = probes.points[i].sum;
-      uncovered_[i] = weights_[i] < enough_ && wrong(probes.points[i].error) ? 1 : 0;
+      const float* errors = probes.errors.row(i);
+      const bool is_wrong = std::any_of(errors, errors + probes.errors.channels, wrong);
+      uncovered_[i] = weights_[i] < enough_ && is_wrong ? 1 : 0;
     }
     for (const Influence& influence : probes.influences)
       ++begin_[influence.kernel + 1];
@@ -109,18 +112,22 @@ class Cover {
 
   /// Takes a kernel away, unless a probe that is not uncovered would be without it.
   bool remove(std::uint32_t kernel) {
-    const Vec3f& color = kernels_.colors[kernel];
+    const std::size_t channels = sums_.channels;
+    const float* values = kernels_.channels.row(kernel);
     const auto touched = std::span(places_).subspan(begin_[kernel], begin_[kernel + 1] - begin_[kernel]);
     for (const Place& place : touched) {
       const float weight = weights_[place.probe] - place.weight;
       if (uncovered_[place.probe] != 0 || weight >= enough_) continue;
-      const Vec3f sum = sums_[place.probe] - place.weight * color;
-      const Vec3f without = kernels_.mean_color + sum / std::max(weight, 1.0f);
-      if (wrong(without - probes_.points[place.probe].target)) return false;
+      for (std::size_t c = 0; c < channels; ++c) {
+        const float sum = sums_.row(place.probe)[c] - place.weight * values[c];
+        const float without = kernels_.mean[static_cast<Eigen::Index>(c)] + sum / std::max(weight, 1.0f);
+        if (wrong(without - probes_.targets.row(place.probe)[c])) return false;
+      }
     }
     for (const Place& place : touched) {
       weights_[place.probe] -= place.weight;
-      sums_[place.probe] -= place.weight * color;
+      for (std::size_t c = 0; c < channels; ++c)
+        sums_.row(place.probe)[c] -= place.weight * values[c];
     }
     return true;
   }
@@ -128,7 +135,7 @@ class Cover {
   /// Neither covered nor right.
   bool uncovered(std::size_t probe) const { return uncovered_[probe] != 0; }
   float weight(std::size_t probe) const { return weights_[probe]; }
-  const Vec3f& sum(std::size_t probe) const { return sums_[probe]; }
+  const float* sums(std::size_t probe) const { return sums_.row(probe); }  // [C]
 
   /// How many kernels as wide as the widest tenth would cover the uncovered probes.
   std::size_t placesNeeded(const Surface& surface, double probe_area) const {
@@ -147,36 +154,38 @@ class Cover {
 
   /// What is around a probe.
   struct Surroundings {
-    double count = 0;              ///< uncovered probes
-    double uncovered = 0;          ///< their share of the probes
-    Vec3f target = Vec3f::Zero();  ///< mean over those
+    double count = 0;                          ///< uncovered probes
+    double uncovered = 0;                      ///< their share of the probes
+    std::array<float, kMaxChannels> target{};  ///< mean over those
   };
 
   /// Of an uncovered probe, as far as a wide kernel covers: `probe_area` is the area a probe stands for.
   Surroundings around(std::size_t probe, const Surface& surface, double probe_area) const {
     const double reach = std::sqrt(wide_ * probe_area / std::numbers::pi);
-    const Vec3 here = surface.position(probes_.points[probe].point);
+    const Vec3 here = surface.position(probes_.points[probe]);
     // Neighbours on the surface are near each other in the list; some lie beyond its next turn and are
     // missed.
     const auto ahead = static_cast<std::size_t>(4 * wide_);
-    const std::size_t end = std::min(probes_.points.size(), probe + ahead + 1);
+    const std::size_t end = std::min(probes_.size(), probe + ahead + 1);
     Surroundings result;
     double all = 0;
-    Vec3 sum = Vec3::Zero();
+    std::array<double, kMaxChannels> sums{};
     for (std::size_t i = probe - std::min(probe, ahead); i < end; ++i) {
-      if ((surface.position(probes_.points[i].point) - here).norm() > reach) continue;
+      if ((surface.position(probes_.points[i]) - here).norm() > reach) continue;
       ++all;
       if (uncovered_[i] == 0) continue;
       ++result.count;
-      sum += probes_.points[i].target.cast<double>();
+      for (std::size_t c = 0; c < probes_.targets.channels; ++c)
+        sums[c] += probes_.targets.row(i)[c];
     }
-    result.target = (sum / result.count).cast<float>();
+    for (std::size_t c = 0; c < probes_.targets.channels; ++c)
+      result.target[c] = static_cast<float>(sums[c] / result.count);
     result.uncovered = result.count / all;
     return result;
   }
 
  private:
-  static bool wrong(const Vec3f& error) { return error.cwiseAbs().maxCoeff() > kWrong; }
+  static bool wrong(float error) { return std::abs(error) > kWrong; }
 
   struct Place {
     std::uint32_t probe;
@@ -187,7 +196,7 @@ class Cover {
   float enough_;
   double wide_ = 1;
   std::vector<float> weights_;           // [probes]
-  std::vector<Vec3f> sums_;              // [probes]
+  ChannelTable sums_;                    // [probes, C]
   std::vector<std::uint8_t> uncovered_;  // [probes]
   std::vector<std::uint32_t> begin_;     // [kernels + 1] of each kernel's places
   std::vector<Place> places_;
@@ -244,7 +253,7 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
   Cover cover(kernels, probes, d.insert_below);
   const std::size_t before = kernels.size();
   const double probe_area =
-      walker.surface().totalArea() / static_cast<double>(std::max<std::size_t>(probes.points.size(), 1));
+      walker.surface().totalArea() / static_cast<double>(std::max<std::size_t>(probes.size(), 1));
   const std::size_t places = cover.placesNeeded(walker.surface(), probe_area);
 
   // What would be missed least goes, unless it would be missed by coverage.
@@ -290,16 +299,17 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
 
   // Systematic draws: probes in the order of the surface, equal steps in accumulated squared error.
   const auto need = [&](std::size_t i) {
-    return cover.uncovered(i) ? static_cast<double>(probes.points[i].error.squaredNorm()) : 0.0;
+    if (!cover.uncovered(i)) return 0.0;
+    return static_cast<double>(sumOfSquares(probes.errors.row(i), probes.errors.channels));
   };
   double total = 0;
-  for (std::size_t i = 0; i < probes.points.size(); ++i)
+  for (std::size_t i = 0; i < probes.size(); ++i)
     total += need(i);
   const RandomStream random(options.seed, streams::kSeeding + (static_cast<std::uint64_t>(state.step) << 8));
   const double stride = inserting > 0 ? total / static_cast<double>(inserting) : 0;
   double target = stride * random.uniform(0), sum = 0;
   std::size_t inserted = 0;
-  for (std::size_t i = 0; i < probes.points.size() && inserted < inserting; ++i) {
+  for (std::size_t i = 0; i < probes.size() && inserted < inserting; ++i) {
     sum += need(i);
     if (sum <= target) continue;
     // One kernel per probe, however large its error.
@@ -308,14 +318,15 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
     ++inserted;
     const auto around = cover.around(i, walker.surface(), probe_area);
     const std::size_t k = append(state, 0);
-    kernels.positions[k] = probes.points[i].point;
-    const auto channel = [&](Eigen::Index c) {
+    kernels.positions[k] = probes.points[i];
+    for (std::size_t c = 0; c < kernels.layout.size(); ++c) {
       // With f = 1 at its centre the sum there becomes sum + c, the weight + 1.
       const float weight = std::max(cover.weight(i) + 1, 1.0f);
-      const float wanted = (around.target[c] - kernels.mean_color[c]) * weight - cover.sum(i)[c];
-      return std::clamp(wanted, -KernelRanges::kMaxResidual, KernelRanges::kMaxResidual);
-    };
-    kernels.colors[k] = Vec3f(channel(0), channel(1), channel(2));
+      const float mean = kernels.mean[static_cast<Eigen::Index>(c)];
+      const float wanted = (around.target[c] - mean) * weight - cover.sums(i)[c];
+      kernels.channels.row(k)[c] =
+          std::clamp(wanted, -KernelRanges::kMaxResidual, KernelRanges::kMaxResidual);
+    }
     kernels.anisotropies[k] = KernelRanges::kMinAnisotropy;
     kernels.sharpnesses[k] = mean_sharpness;
     // Responses fall with the square of the distance: the area covered goes with the logarithm.

@@ -1,7 +1,5 @@
 #include "heatskin/training/density_statistics.h"
 
-#include "heatskin/kernels/response_block.h"
-
 namespace heatskin {
 
 void DensityStatistics::reset(std::size_t count) {
@@ -11,13 +9,13 @@ void DensityStatistics::reset(std::size_t count) {
   costs.assign(count, 0);
 }
 
-void DensityStatistics::add(std::size_t kernel, const float* row, bool count_use) {
+void DensityStatistics::add(std::size_t kernel, const KernelUse& use, bool count_use) {
   if (count_use) {
-    hits[kernel] += row[GradientRow::kHits];
-    contributions[kernel] += row[GradientRow::kContribution];
+    hits[kernel] += use.hits;
+    contributions[kernel] += use.contribution;
   }
-  errors[kernel] += row[GradientRow::kError];
-  costs[kernel] += row[GradientRow::kCost];
+  errors[kernel] += use.error;
+  costs[kernel] += use.cost;
 }
 
 void DensityStatistics::select(const std::vector<std::uint32_t>& kept) {

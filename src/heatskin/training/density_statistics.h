@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "heatskin/kernels/gradient_sums.h"
+
 namespace heatskin {
 
 /// See the head of the file; all arrays have one entry per kernel.
@@ -18,8 +20,8 @@ struct DensityStatistics {
   /// Zero for `count` kernels.
   void reset(std::size_t count);
 
-  /// Adds a finished row of sums (GradientRow); hits and contributions only with `count_use`.
-  void add(std::size_t kernel, const float* row, bool count_use);
+  /// Adds the use of a kernel in a step; hits and contributions only with `count_use`.
+  void add(std::size_t kernel, const KernelUse& use, bool count_use);
 
   /// Keeps the kernels named in `kept` (increasing indices), in order.
   void select(const std::vector<std::uint32_t>& kept);

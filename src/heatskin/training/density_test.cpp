@@ -24,10 +24,10 @@ TrainerState stateOf(const Surface& surface, std::size_t count) {
     state.kernels.anisotropies[i] = 1.0f + static_cast<float>(i);
     state.kernels.thresholds[i] = 0.7f;
     state.kernels.sharpnesses[i] = 20.0f;
-    state.kernels.colors[i] = Vec3f(0.1f, 0.0f, -0.1f);
-    state.optimiser.adam_m.push_back({static_cast<float>(i)});
-    state.optimiser.adam_v.push_back({static_cast<float>(i)});
-    state.optimiser.velocities.emplace_back(0.1 * static_cast<double>(i), 0);
+    state.kernels.channels[i] = Vec3f(0.1f, 0.0f, -0.1f);
+    state.optimiser.append();
+    state.optimiser.adam_m[state.optimiser.parameters * i] = static_cast<float>(i);
+    state.optimiser.velocities[i] = Vec2(0.1 * static_cast<double>(i), 0);
     state.statistics.hits.push_back(10.0 + static_cast<double>(i));
     state.statistics.contributions.push_back(10.0 + static_cast<double>(i));
     state.statistics.errors.push_back(static_cast<double>(i));
@@ -36,12 +36,17 @@ TrainerState stateOf(const Surface& surface, std::size_t count) {
   return state;
 }
 
+float firstMoment(const TrainerState& state, std::size_t i) {
+  return state.optimiser.adam_m[state.optimiser.parameters * i];
+}
+
 void expectConsistent(const TrainerState& state) {
   const std::size_t count = state.kernels.size();
   for (const std::size_t size :
-       {state.optimiser.adam_m.size(), state.optimiser.adam_v.size(), state.optimiser.velocities.size(),
+       {state.optimiser.adam_m.size() / state.optimiser.parameters,
+        state.optimiser.adam_v.size() / state.optimiser.parameters, state.optimiser.velocities.size(),
         state.statistics.hits.size(), state.statistics.contributions.size(), state.statistics.errors.size(),
-        state.statistics.costs.size(), state.kernels.colors.size()}) {
+        state.statistics.costs.size(), state.kernels.channels.size()}) {
     EXPECT_EQ(size, count);
   }
 }
@@ -62,7 +67,7 @@ TEST(Density, PruningRemovesTheUnusedAndKeepsTheRestTogether) {
   ASSERT_EQ(state.kernels.size(), 18u);
   expectConsistent(state);
   EXPECT_EQ(state.kernels.anisotropies[3], 5.0f) << "kernel 4 moved up";
-  EXPECT_EQ(state.optimiser.adam_m[3][0], 4.0f);
+  EXPECT_EQ(firstMoment(state, 3), 4.0f);
   EXPECT_EQ(state.kernels.anisotropies[6], 9.0f) << "kernel 8";
   EXPECT_EQ(*std::max_element(state.statistics.hits.begin(), state.statistics.hits.end()), 0);
 }
@@ -101,7 +106,7 @@ TEST(Density, SplittingMovesBothHalvesAlongTheLongAxisAndShrinksThem) {
   const Vec2 axis = frame.directionToFace(a - before).normalized();
   EXPECT_NEAR(std::abs(axis.dot(Vec2(std::cos(0.5), std::sin(0.5)))), 1, 1e-6);
   EXPECT_NEAR(state.kernels.thresholds[3], 1 - 0.3 / 1.6, 1e-6);
-  EXPECT_EQ(state.optimiser.adam_m[3][0], 0.0f);
+  EXPECT_EQ(firstMoment(state, 3), 0.0f);
   EXPECT_EQ(state.optimiser.velocities[4], Vec2(0, 0));
 }
 
@@ -115,36 +120,32 @@ TEST(Density, SmallKernelsAreCloned) {
   ASSERT_EQ(state.kernels.size(), 3u);
   EXPECT_EQ(state.kernels.positions[2].barycentric, state.kernels.positions[1].barycentric);
   EXPECT_EQ(state.kernels.thresholds[2], 0.95f);
-  EXPECT_EQ(state.optimiser.adam_m[1][0], 1.0f) << "the original keeps its state";
-  EXPECT_EQ(state.optimiser.adam_m[2][0], 0.0f);
+  EXPECT_EQ(firstMoment(state, 1), 1.0f) << "the original keeps its state";
+  EXPECT_EQ(firstMoment(state, 2), 0.0f);
 }
 
 /// Probes that are covered and right, without any kernel that acts there.
 Probes probesOn(const Surface& surface, std::size_t count) {
   Probes probes;
-  for (const SurfacePoint& p : sampleSurface(surface, count, 9)) {
-    Probe probe;
-    probe.point = p;
-    probe.target = Vec3f(0.5f, 0.5f, 0.5f);
-    probe.error = probe.sum = Vec3f::Zero();
-    probe.weight = 1;
-    probes.points.push_back(probe);
-  }
-  probes.begin.assign(count + 1, 0);
+  probes.resize(count, 3);
+  probes.points = sampleSurface(surface, count, 9);
+  std::fill(probes.targets.values.begin(), probes.targets.values.end(), 0.5f);
+  probes.weights.assign(count, 1.0f);
   return probes;
 }
 
 /// Lets kernels act at a probe, with the colours of `state`: weight, sum and error follow.
 void act(Probes& probes, std::size_t probe, const std::vector<Influence>& influences,
          const TrainerState& state) {
-  Probe& p = probes.points[probe];
-  p.weight = 0;
-  p.sum = Vec3f::Zero();
+  float& weight = probes.weights[probe];
+  weight = 0;
+  ChannelTable::Row sum = probes.sums[probe];
+  sum.setZero();
   for (const Influence& influence : influences) {
-    p.weight += influence.weight;
-    p.sum += influence.weight * state.kernels.colors[influence.kernel];
+    weight += influence.weight;
+    sum += influence.weight * state.kernels.channels[influence.kernel];
   }
-  p.error = state.kernels.mean_color + p.sum / std::max(p.weight, 1.0f) - p.target;
+  probes.errors[probe] = state.kernels.mean + sum / std::max(weight, 1.0f) - probes.targets[probe];
   probes.influences.insert(probes.influences.begin() + probes.begin[probe + 1], influences.begin(),
                            influences.end());
   for (std::size_t i = probe + 1; i < probes.begin.size(); ++i)
@@ -172,7 +173,7 @@ TEST(Density, TheBudgetRuleMovesTheUselessToAnUncoveredErrorAndMendsIt) {
   state.statistics.costs[7] = state.statistics.costs[8] = 0;
   auto probes = probesOn(grid(), 300);
   for (const std::size_t i : {100, 200}) {
-    probes.points[i].target = Vec3f(0.9f, 0.2f, 0.4f);
+    probes.targets[i] = Vec3f(0.9f, 0.2f, 0.4f);
     act(probes, i, {}, state);
   }
   rebalance(state, budgetOf(50), Walker(grid()), probes);
@@ -182,12 +183,38 @@ TEST(Density, TheBudgetRuleMovesTheUselessToAnUncoveredErrorAndMendsIt) {
   EXPECT_FALSE(present(state, 8));
   for (std::size_t n = 0; n < 2; ++n) {
     const SurfacePoint& p = state.kernels.positions[48 + n];
-    const SurfacePoint& wanted = probes.points[100 * (n + 1)].point;
+    const SurfacePoint& wanted = probes.points[100 * (n + 1)];
     EXPECT_EQ(p.face, wanted.face);
     EXPECT_EQ(p.barycentric, wanted.barycentric);
     // Alone at its place, with f = 1: mean + c is the target.
-    EXPECT_LT((state.kernels.mean_color + state.kernels.colors[48 + n] - probes.points[100].target).norm(),
-              1e-6f);
+    EXPECT_LT((state.kernels.mean + state.kernels.channels[48 + n] - probes.targets[100]).norm(), 1e-6f);
+  }
+}
+
+TEST(Density, TheBudgetRuleMendsAnyNumberOfChannels) {
+  for (const std::size_t channels : {1, 4, 11}) {
+    TrainerState state;
+    state.kernels = KernelSet(*ChannelLayout::make({{"values", channels}}));
+    state.kernels.resize(20);
+    state.kernels.positions = sampleSurface(grid(), 20, 5);
+    std::fill(state.kernels.thresholds.begin(), state.kernels.thresholds.end(), 0.7f);
+    state.optimiser.reset(20, channels);
+    state.statistics.reset(20);
+    Probes probes;
+    probes.resize(200, channels);
+    probes.points = sampleSurface(grid(), 200, 9);
+    std::fill(probes.targets.values.begin(), probes.targets.values.end(), 0.5f);
+    probes.weights.assign(200, 1.0f);
+    // Only the last channel of one probe is wrong.
+    probes.weights[77] = 0;
+    probes.targets.row(77)[channels - 1] = 0.9f;
+    probes.errors.row(77)[channels - 1] = -0.4f;
+    rebalance(state, budgetOf(21), Walker(grid()), probes, Rebalance::kCoverage);
+    ASSERT_EQ(state.kernels.size(), 21u) << channels;
+    EXPECT_EQ(state.kernels.positions[20].barycentric, probes.points[77].barycentric);
+    const ChannelValues mended = state.kernels.mean + state.kernels.channels[20];
+    EXPECT_LT((mended - probes.targets[77]).cwiseAbs().maxCoeff(), 1e-6f);
+    EXPECT_TRUE(state.optimiser.adam_m.size() == 21 * adamParameters(channels));
   }
 }
 
@@ -196,19 +223,19 @@ TEST(Density, AKernelWhoseAbsenceUncoversStays) {
   for (const std::size_t k : {7, 8, 9, 10, 11})
     state.statistics.costs[k] = 0;
   auto probes = probesOn(grid(), 300);
-  const Vec3f colored = state.kernels.mean_color + state.kernels.colors[0];
+  const Vec3f colored = state.kernels.mean + state.kernels.channels[0];
   // 7 alone covers a place whose colour is not the mean.
-  probes.points[20].target = colored;
+  probes.targets[20] = colored;
   act(probes, 20, {{7, 0.9f}}, state);
   // 8 alone covers one that has the mean colour: nothing is wrong without it.
-  state.kernels.colors[8] = Vec3f::Zero();
-  probes.points[40].target = state.kernels.mean_color;
+  state.kernels.channels[8] = Vec3f::Zero();
+  probes.targets[40] = state.kernels.mean;
   act(probes, 40, {{8, 0.9f}}, state);
   // 9 and 10 cover one together: either may go, but not both.
-  probes.points[60].target = colored;
+  probes.targets[60] = colored;
   act(probes, 60, {{9, 0.6f}, {10, 0.6f}}, state);
   // 11 covers with many others.
-  probes.points[80].target = colored;
+  probes.targets[80] = colored;
   act(probes, 80, {{11, 0.5f}, {12, 0.5f}, {13, 0.5f}}, state);
   rebalance(state, budgetOf(50), Walker(grid()), probes);
   EXPECT_TRUE(present(state, 7));
@@ -225,11 +252,11 @@ TEST(Density, WhatIsUncoveredComesBeforeDetailEvenWhenTheBudgetIsFull) {
   auto probes = probesOn(grid(), 300);
   // One probe in three is bare, and kernels are as wide as a probe: a hundred places want one.
   for (std::size_t i = 0; i < 300; i += 3) {
-    probes.points[i].target = Vec3f(0.9f, 0.2f, 0.4f);
+    probes.targets[i] = Vec3f(0.9f, 0.2f, 0.4f);
     act(probes, i, {}, state);
   }
   // The cheapest kernel alone covers something.
-  probes.points[100].target = state.kernels.mean_color + state.kernels.colors[0];
+  probes.targets[100] = state.kernels.mean + state.kernels.channels[0];
   act(probes, 100, {{0, 1.0f}}, state);
   TrainOptions options = budgetOf(50);
   options.density.cover_share = 0.2;
@@ -241,8 +268,8 @@ TEST(Density, WhatIsUncoveredComesBeforeDetailEvenWhenTheBudgetIsFull) {
     EXPECT_TRUE(present(now, 0));
     std::size_t at_probes = 0;
     for (const SurfacePoint& p : now.kernels.positions) {
-      at_probes += std::any_of(probes.points.begin(), probes.points.end(), [&](const Probe& probe) {
-        return probe.point.face == p.face && probe.point.barycentric == p.barycentric;
+      at_probes += std::any_of(probes.points.begin(), probes.points.end(), [&](const SurfacePoint& probe) {
+        return probe.face == p.face && probe.barycentric == p.barycentric;
       });
     }
     const std::size_t taken = what == Rebalance::kAll ? 15 : 10;  // a tenth and a fifth, or a fifth
@@ -266,8 +293,7 @@ TEST(Density, TheBudgetRuleFillsTheBudgetAndRemovesNothingOfUse) {
   TrainOptions options = budgetOf(60);
   options.density.growth = 1;
   auto probes = probesOn(grid(), 300);
-  for (Probe& probe : probes.points)
-    probe.error = Vec3f(0.1f, 0.1f, 0.1f);
+  std::fill(probes.errors.values.begin(), probes.errors.values.end(), 0.1f);
   rebalance(state, options, Walker(grid()), probes);
   EXPECT_EQ(state.kernels.size(), 60u);
   expectConsistent(state);

@@ -229,7 +229,7 @@ TEST(Fit, ADamagedCheckpointIsAnErrorOnlyIfItMustBeThere) {
     EXPECT_EQ(heard, std::vector<std::string>{over->notices[0].message});
     EXPECT_NE(heard[0].find("starts over"), std::string::npos) << heard[0];
     EXPECT_EQ(over->history.losses, whole->history.losses) << "as if there had been no file";
-    EXPECT_EQ(over->kernels.colors, whole->kernels.colors);
+    EXPECT_EQ(over->kernels.channels, whole->kernels.channels);
   }
 }
 

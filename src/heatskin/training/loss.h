@@ -1,40 +1,41 @@
 #pragma once
 
-// The loss of a batch and its gradient: the squared error of colours, summed over channels, mean over the
+// The loss of a batch and its gradient: the squared error, summed over channels, mean over the
 // samples (METHOD section 4).
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
 
-#include "heatskin/base/vec.h"
+#include "heatskin/kernels/channel_layout.h"
 #include "heatskin/kernels/composite_block.h"
 
 namespace heatskin {
 
-/// The gradient of a colour that left [0, 1] and was clamped.
+/// The gradient of a channel that left [0, 1] and was clamped.
 enum class ClampGradient {
   kZero,             ///< the clamp's own derivative
-  kStraightThrough,  ///< as if it had not been clamped: the error of the clamped colour leads back
+  kStraightThrough,  ///< as if it had not been clamped: the error of the clamped value leads back
 };
 
 /// What a block of queries is to be, and how much each counts.
 struct LossSamples {
-  std::span<const Vec3f> targets;                       // [Q]
+  std::span<const float> targets;                       // [Q, C]
   std::span<const float> weights;                       // [Q] factors of the gradients
   std::span<const double> inverse_probability_weights;  // [Q] factors of the loss that is reported
 };
 
 /// What follows for each query of a block; reused from block to block.
 struct LossBlock {
-  std::vector<Vec3f> d_colors;         // [Q] dL/d(colour)
+  std::vector<float> d_channels;       // [Q, C]
   std::vector<float> absolute_errors;  // [Q] mean over channels: the point error of density control
 };
 
 /// Sums over the samples of a part of the batch.
 struct LossSums {
   double loss = 0;  ///< squared errors times inverse-probability weights
-  Vec3 d_mean = Vec3::Zero();
+  std::array<double, kMaxChannels> d_mean{};
 };
 
 /// See the head of the file.
@@ -46,9 +47,9 @@ class Loss {
   /// Half the second derivative of the loss in a channel of one sample.
   float curvature() const { return 0.5f * scale_; }
 
-  /// Errors and gradients of composited colours. `squared_errors` is [Q]; `out` is resized; `sums` is added
+  /// Errors and gradients of composited channels. `squared_errors` is [Q]; `out` is resized; `sums` is added
   /// to.
-  void evaluate(const CompositeBlock& block, const Vec3f& mean_color, const LossSamples& samples,
+  void evaluate(const CompositeBlock& block, const ChannelValues& mean, const LossSamples& samples,
                 LossBlock& out, std::span<float> squared_errors, LossSums& sums) const;
 
  private:

@@ -1,5 +1,6 @@
 #include "heatskin/training/loss.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -13,61 +14,73 @@ namespace {
 
 constexpr std::size_t kQueries = 40;
 
-/// Composited colours of random sums and weights, some of them clamped; targets and weights.
+/// Composited channels of random sums and weights, some of them clamped; targets and weights.
 struct Fixture {
+  std::size_t channels;
   CompositeBlock block;
-  Vec3f mean = {0.3f, 0.5f, 0.6f};
-  std::vector<Vec3f> targets;
-  std::vector<float> weights;
+  ChannelValues mean;
+  std::vector<float> targets, weights;
   std::vector<double> inverse;
 
-  explicit Fixture(std::uint64_t seed) {
+  Fixture(std::uint64_t seed, std::size_t channel_count)
+      : channels(channel_count), mean(static_cast<Eigen::Index>(channel_count)) {
     const RandomStream random(seed, 0);
+    block.channels.channels = block.sums.channels = channels;
+    block.channels.resize(kQueries);
+    block.sums.resize(kQueries);
+    for (Eigen::Index c = 0; c < mean.size(); ++c)
+      mean[c] = 0.3f + 0.02f * static_cast<float>(c);
     for (std::size_t q = 0; q < kQueries; ++q) {
-      const auto u = [&](std::size_t i) { return static_cast<float>(random.uniform(16 * q + i)); };
-      const Vec3f sum = Vec3f(u(0), u(1), u(2)) * 3 - Vec3f::Constant(1.5f);
-      block.sums.push_back(sum);
-      block.weights.push_back(3 * u(3));
-      const Vec3f raw = mean + sum / std::max(block.weights.back(), 1.0f);
-      block.colors.push_back(raw.cwiseMax(0.0f).cwiseMin(1.0f));
-      targets.emplace_back(u(4), u(5), u(6));
-      weights.push_back(0.5f + u(7));
-      inverse.push_back(0.5 + u(8));
+      const auto u = [&](std::size_t i) { return static_cast<float>(random.uniform(64 * q + i)); };
+      block.weights.push_back(3 * u(40));
+      for (std::size_t c = 0; c < channels; ++c) {
+        const float sum = 3 * u(c) - 1.5f;
+        block.sums.row(q)[c] = sum;
+        const float raw = mean[static_cast<Eigen::Index>(c)] + sum / std::max(block.weights.back(), 1.0f);
+        block.channels.row(q)[c] = std::clamp(raw, 0.0f, 1.0f);
+        targets.push_back(u(20 + c));
+      }
+      weights.push_back(0.5f + u(41));
+      inverse.push_back(0.5 + u(42));
     }
   }
 
   LossSamples samples() const { return {targets, weights, inverse}; }
+  float target(std::size_t q, std::size_t c) const { return targets[q * channels + c]; }
 };
 
-/// The weighted mean squared error in double as a function of the mean colour, then of every sum.
+/// The weighted mean squared error in double as a function of the mean, then of every sum.
 double lossInDouble(const Fixture& f, std::span<const double> p) {
   double loss = 0;
   for (std::size_t q = 0; q < kQueries; ++q) {
-    for (std::size_t c = 0; c < 3; ++c) {
-      const double raw = p[c] + p[3 + 3 * q + c] / std::max(static_cast<double>(f.block.weights[q]), 1.0);
-      const double error = std::clamp(raw, 0.0, 1.0) - f.targets[q][static_cast<Eigen::Index>(c)];
+    for (std::size_t c = 0; c < f.channels; ++c) {
+      const double weight = std::max(static_cast<double>(f.block.weights[q]), 1.0);
+      const double raw = p[c] + p[f.channels * (q + 1) + c] / weight;
+      const double error = std::clamp(raw, 0.0, 1.0) - f.target(q, c);
       loss += f.weights[q] * error * error;
     }
   }
   return loss / kQueries;
 }
 
-TEST(Loss, GradientsEqualDifferencesInDouble) {
+class LossOf : public ::testing::TestWithParam<std::size_t> {};
+INSTANTIATE_TEST_SUITE_P(Channels, LossOf, ::testing::Values(1, 3, 4, 11));
+
+TEST_P(LossOf, GradientsEqualDifferencesInDouble) {
+  const std::size_t channels = GetParam();
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    const Fixture f(seed);
+    const Fixture f(seed, channels);
     LossBlock out;
     LossSums sums;
     std::vector<float> squared(kQueries);
     Loss(kQueries, ClampGradient::kZero).evaluate(f.block, f.mean, f.samples(), out, squared, sums);
-    std::vector<double> p, gradient;
-    for (Eigen::Index c = 0; c < 3; ++c) {
-      p.push_back(f.mean[c]);
-      gradient.push_back(sums.d_mean[c]);
-    }
+    std::vector<double> p(f.mean.begin(), f.mean.end());
+    std::vector<double> gradient(sums.d_mean.begin(),
+                                 sums.d_mean.begin() + static_cast<std::ptrdiff_t>(channels));
     for (std::size_t q = 0; q < kQueries; ++q) {
-      for (Eigen::Index c = 0; c < 3; ++c) {
-        p.push_back(f.block.sums[q][c]);
-        gradient.push_back(out.d_colors[q][c] / std::max(f.block.weights[q], 1.0f));
+      for (std::size_t c = 0; c < channels; ++c) {
+        p.push_back(f.block.sums.row(q)[c]);
+        gradient.push_back(out.d_channels[q * channels + c] / std::max(f.block.weights[q], 1.0f));
       }
     }
     const auto loss = [&](std::span<const double> x) { return lossInDouble(f, x); };
@@ -75,8 +88,9 @@ TEST(Loss, GradientsEqualDifferencesInDouble) {
   }
 }
 
-TEST(Loss, StraightThroughGradientsAreTheErrorsOfClampedColours) {
-  const Fixture f(3);
+TEST_P(LossOf, StraightThroughGradientsAreTheErrorsOfClampedValues) {
+  const std::size_t channels = GetParam();
+  const Fixture f(3, channels);
   LossBlock zero, through;
   LossSums sums;
   std::vector<float> squared(kQueries);
@@ -85,22 +99,25 @@ TEST(Loss, StraightThroughGradientsAreTheErrorsOfClampedColours) {
       .evaluate(f.block, f.mean, f.samples(), through, squared, sums);
   std::size_t clamped = 0;
   for (std::size_t q = 0; q < kQueries; ++q) {
-    for (Eigen::Index c = 0; c < 3; ++c) {
-      const double error = static_cast<double>(f.block.colors[q][c]) - f.targets[q][c];
-      EXPECT_NEAR(through.d_colors[q][c], 2.0 * f.weights[q] * error / kQueries, 1e-7);
-      if (f.block.colors[q][c] == 0 || f.block.colors[q][c] == 1) {
+    for (std::size_t c = 0; c < channels; ++c) {
+      const float value = f.block.channels.row(q)[c];
+      const double error = static_cast<double>(value) - f.target(q, c);
+      const std::size_t at = q * channels + c;
+      EXPECT_NEAR(through.d_channels[at], 2.0 * f.weights[q] * error / kQueries, 1e-7);
+      if (value == 0 || value == 1) {
         ++clamped;
-        EXPECT_EQ(zero.d_colors[q][c], 0.0f);
+        EXPECT_EQ(zero.d_channels[at], 0.0f);
       } else {
-        EXPECT_EQ(zero.d_colors[q][c], through.d_colors[q][c]);
+        EXPECT_EQ(zero.d_channels[at], through.d_channels[at]);
       }
     }
   }
-  EXPECT_GT(clamped, 10u);
+  EXPECT_GT(clamped, 3 * channels);
 }
 
-TEST(Loss, SumsAndErrorsEqualTheirDefinitions) {
-  const Fixture f(5);
+TEST_P(LossOf, SumsAndErrorsEqualTheirDefinitions) {
+  const std::size_t channels = GetParam();
+  const Fixture f(5, channels);
   LossBlock out;
   LossSums sums;
   std::vector<float> squared(kQueries);
@@ -109,16 +126,16 @@ TEST(Loss, SumsAndErrorsEqualTheirDefinitions) {
   double expected = 0;
   for (std::size_t q = 0; q < kQueries; ++q) {
     double square = 0, absolute = 0;
-    for (Eigen::Index c = 0; c < 3; ++c) {
-      const double error = static_cast<double>(f.block.colors[q][c]) - f.targets[q][c];
+    for (std::size_t c = 0; c < channels; ++c) {
+      const double error = static_cast<double>(f.block.channels.row(q)[c]) - f.target(q, c);
       square += error * error;
-      absolute += std::abs(error) / 3;
+      absolute += std::abs(error) / static_cast<double>(channels);
     }
-    EXPECT_NEAR(squared[q], square, 1e-6);
+    EXPECT_NEAR(squared[q], square, 1e-6 * static_cast<double>(channels));
     EXPECT_NEAR(out.absolute_errors[q], absolute, 1e-6);
     expected += square * f.inverse[q];
   }
-  EXPECT_NEAR(sums.loss, expected, 1e-5);
+  EXPECT_NEAR(sums.loss, expected, 1e-5 * static_cast<double>(channels));
   // The mean over the batch of e^2 has the second derivative 2 / batch in a channel of one sample.
   EXPECT_NEAR(loss.curvature(), 1.0 / kQueries, 1e-9);
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "heatskin/kernels/compositor.h"
-#include "heatskin/kernels/response_block.h"
 #include "heatskin/training/angles.h"
 
 namespace heatskin {
@@ -23,34 +22,26 @@ Optimiser::Optimiser(const TrainOptions& options, const Walker& walker, int step
   const LearningRates& rates = options.rates;
   const auto size = [&](double rate) { return adam_.stepSize(rate * pace); };
   shape_sizes_ << size(rates.angle), size(rates.anisotropy), size(rates.threshold), size(rates.sharpness);
-  color_sizes_ << size(rates.color), size(rates.color), size(rates.color), 0.0f;
+  channel_sizes_.setConstant(size(rates.color));
 }
 
-Rigid2 Optimiser::moveKernel(std::size_t kernel, const float* row, TrainerState& state) const {
+Rigid2 Optimiser::moveKernel(std::size_t kernel, const GradientRow& row, TrainerState& state) const {
   KernelSet& k = state.kernels;
   const SoftThreshold<double> filter(k.sharpnesses[kernel], k.thresholds[kernel]);
-  FilterSums<double> sums;
-  sums.slope = row[GradientRow::kFilter];
-  sums.slope_x = row[GradientRow::kFilter + 1];
-  sums.plain = row[GradientRow::kFilter + 2];
-  sums.weighted = row[GradientRow::kFilter + 3];
+  const FilterSums<double> sums{row.filter.slope, row.filter.slope_x, row.filter.plain, row.filter.weighted};
   double d_threshold = 0, d_sharpness = 0;
   sums.finish(filter, d_threshold, d_sharpness);
 
-  float* m = state.optimiser.adam_m[kernel].data();
-  float* v = state.optimiser.adam_v[kernel].data();
+  const GeometryGradient& geometry = row.geometry;
+  float* m = state.optimiser.adam_m.data() + kernel * state.optimiser.parameters;
+  float* v = state.optimiser.adam_v.data() + kernel * state.optimiser.parameters;
   const Adam::Four shape =
       adam_.change(shape_sizes_,
-                   Adam::Four(row[GradientRow::kAngle], row[GradientRow::kAnisotropy],
-                              static_cast<float>(d_threshold), static_cast<float>(d_sharpness)),
+                   Adam::Four(geometry.angle, geometry.anisotropy, static_cast<float>(d_threshold),
+                              static_cast<float>(d_sharpness)),
                    m, v);
-  const Adam::Four color = adam_.change(
-      color_sizes_,
-      Adam::Four(row[GradientRow::kColor], row[GradientRow::kColor + 1], row[GradientRow::kColor + 2], 0.0f),
-      m + 4, v + 4);
-
-  const Rigid2 motion = geodesic_.step(Vec2(row[GradientRow::kPositionX], row[GradientRow::kPositionY]),
-                                       k.positions[kernel], state.optimiser.velocities[kernel]);
+  const Rigid2 motion = geodesic_.step(Vec2(geometry.position_x, geometry.position_y), k.positions[kernel],
+                                       state.optimiser.velocities[kernel]);
 
   using R = KernelRanges;
   float& angle = k.angles[kernel];
@@ -63,16 +54,22 @@ Rigid2 Optimiser::moveKernel(std::size_t kernel, const float* row, TrainerState&
   move(k.anisotropies[kernel], shape[1], R::kMinAnisotropy, R::kMaxAnisotropy);
   move(k.thresholds[kernel], shape[2], R::kMinThreshold, R::kMaxThreshold);
   move(k.sharpnesses[kernel], shape[3], R::kMinSharpness, R::kMaxSharpness);
-  for (Eigen::Index c = 0; c < 3; ++c)
-    move(k.colors[kernel][c], color[c], -R::kMaxResidual, R::kMaxResidual);
+  const std::size_t channels = k.layout.size();
+  float* values = k.channels.row(kernel);
+  for (std::size_t first = 0; first < channels; first += 4) {
+    // Rows are padded with zeros to whole vectors.
+    const Adam::Four change = adam_.change(
+        channel_sizes_, Eigen::Map<const Adam::Four>(row.channels() + first), m + 4 + first, v + 4 + first);
+    for (std::size_t c = first; c < std::min(first + 4, channels); ++c)
+      move(values[c], change[static_cast<Eigen::Index>(c - first)], -R::kMaxResidual, R::kMaxResidual);
+  }
   return motion;
 }
 
-void Optimiser::moveMean(const Vec3& gradient, TrainerState& state) const {
-  for (std::size_t c = 0; c < 3; ++c) {
-    const auto channel = static_cast<Eigen::Index>(c);
-    move(state.kernels.mean_color[channel],
-         adam_.change(options_->rates.mean_color * pace_, gradient[channel], state.optimiser.mean_m[c],
+void Optimiser::moveMean(std::span<const double> gradient, TrainerState& state) const {
+  for (std::size_t c = 0; c < state.kernels.layout.size(); ++c) {
+    move(state.kernels.mean[static_cast<Eigen::Index>(c)],
+         adam_.change(options_->rates.mean_color * pace_, gradient[c], state.optimiser.mean_m[c],
                       state.optimiser.mean_v[c]),
          0.0f, 1.0f);
   }

@@ -4,6 +4,7 @@
 // to the allowed ranges (projected gradient descent, METHOD section 4).
 
 #include <cstddef>
+#include <span>
 
 #include "heatskin/training/adam.h"
 #include "heatskin/training/geodesic_opt.h"
@@ -18,19 +19,19 @@ class Optimiser {
   /// For the step after state.step ones, with learning rates `pace` times the first ones.
   Optimiser(const TrainOptions& options, const Walker& walker, int step, double pace);
 
-  /// Moves one kernel against the gradient in a finished row (GradientRow, after Evaluator::finish()).
+  /// Moves one kernel against its finished gradient (after Evaluator::finish()).
   /// Returns how it moved (GeodesicOpt::step()). Different kernels may be moved concurrently.
-  Rigid2 moveKernel(std::size_t kernel, const float* row, TrainerState& state) const;
+  Rigid2 moveKernel(std::size_t kernel, const GradientRow& row, TrainerState& state) const;
 
-  /// Moves the mean colour.
-  void moveMean(const Vec3& gradient, TrainerState& state) const;
+  /// Moves the mean; `gradient` is [C].
+  void moveMean(std::span<const double> gradient, TrainerState& state) const;
 
  private:
   const TrainOptions* options_;
   double pace_;
   Adam adam_;
   GeodesicOpt geodesic_;
-  Adam::Four shape_sizes_, color_sizes_;
+  Adam::Four shape_sizes_, channel_sizes_;
 };
 
 }  // namespace heatskin

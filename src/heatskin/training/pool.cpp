@@ -1,6 +1,7 @@
 #include "heatskin/training/pool.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -108,8 +109,17 @@ SamplePool::SamplePool(const Surface& surface, const FitTarget& target, const Sa
   for (const SurfacePoint& p : drawn)
     points_[start[rank[p.face]]++] = p;
 
-  colors_.resize(points_.size());
-  target.colors(points_, colors_);
+  targets_.resize(points_.size());
+  // In pieces: a second array of all colours would need as much memory as the first.
+  constexpr std::size_t kAtOnce = std::size_t{1} << 16;
+  std::vector<Vec3f> colors;
+  for (std::size_t first = 0; first < points_.size(); first += kAtOnce) {
+    const auto part = std::span(points_).subspan(first, std::min(kAtOnce, points_.size() - first));
+    colors.resize(part.size());
+    target.colors(part, colors);
+    for (std::size_t i = 0; i < part.size(); ++i)
+      targets_[first + i] = colors[i];
+  }
   errors_.assign(points_.size(),
                  static_cast<float>(options.rule == Sampling::kPaper ? options.initial_error : kUnvisited));
 }
@@ -128,23 +138,30 @@ void SamplePool::renewSum(std::size_t block) {
       Eigen::Map<const Eigen::ArrayXf>(errors_.data() + begin, static_cast<Eigen::Index>(end - begin)).sum();
 }
 
-Vec3f SamplePool::meanColor() const {
-  Vec3 sum = Vec3::Zero();
-  for (const Vec3f& color : colors_)
-    sum += color.cast<double>();
-  return (sum / static_cast<double>(std::max<std::size_t>(colors_.size(), 1))).cast<float>();
+ChannelValues SamplePool::mean() const {
+  std::array<double, kMaxChannels> sums{};
+  for (std::size_t i = 0; i < size(); ++i) {
+    for (std::size_t c = 0; c < targets_.channels; ++c)
+      sums[c] += targets_.row(i)[c];
+  }
+  ChannelValues mean(static_cast<Eigen::Index>(targets_.channels));
+  for (std::size_t c = 0; c < targets_.channels; ++c) {
+    mean[static_cast<Eigen::Index>(c)] =
+        static_cast<float>(sums[c] / static_cast<double>(std::max<std::size_t>(size(), 1)));
+  }
+  return mean;
 }
 
 void SamplePool::prepareDraw(int step, bool uniform, std::size_t count) {
   const RandomStream random(seed_, streams::kBatch + (static_cast<std::uint64_t>(step) << 8));
   const bool stratified = options_.rule == Sampling::kStratified;
   uniform_ = uniform;
-  targets_.resize(count);
+  draws_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     const double u = random.uniform(i);
-    targets_[i] = stratified ? (static_cast<double>(i) + u) / static_cast<double>(count) : u;
+    draws_[i] = stratified ? (static_cast<double>(i) + u) / static_cast<double>(count) : u;
   }
-  if (!stratified) sortUniform(targets_);
+  if (!stratified) sortUniform(draws_);
   if (uniform) return;
   if (sums_.empty()) beginFollowing();
   const std::size_t groups = blockCount(sums_.size(), kGroup);
@@ -163,13 +180,13 @@ void SamplePool::draw(std::size_t first, std::span<std::uint32_t> indices) const
   if (uniform_) {
     const auto size = static_cast<double>(points_.size());
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      indices[i] = static_cast<std::uint32_t>(std::min(targets_[first + i] * size, size - 1));
+      indices[i] = static_cast<std::uint32_t>(std::min(draws_[first + i] * size, size - 1));
     }
     return;
   }
   const double total = before_.back();
   for (std::size_t i = 0; i < indices.size(); ++i) {
-    const double target = targets_[first + i] * total;
+    const double target = draws_[first + i] * total;
     const std::size_t group = std::min<std::size_t>(
         static_cast<std::size_t>(std::upper_bound(before_.begin(), before_.end(), target) - before_.begin()) -
             1,

@@ -6,15 +6,16 @@
 #include <span>
 #include <vector>
 
+#include "heatskin/kernels/channel_layout.h"
 #include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
 #include "heatskin/training/options.h"
 
 namespace heatskin {
 
-/// Samples with their colours, uniform over the visible surface (sampleVisible()), in an order in which
-/// neighbours on the surface are near each other: a sorted batch then walks over the surface instead of
-/// jumping, which is kind to caches and lets stratified draws cover it evenly.
+/// Samples with what the channels should be there, uniform over the visible surface (sampleVisible()), in an
+/// order in which neighbours on the surface are near each other: a sorted batch then walks over the surface
+/// instead of jumping, which is kind to caches and lets stratified draws cover it evenly.
 class SamplePool {
  public:
   /// Something of the target must be visible.
@@ -23,11 +24,11 @@ class SamplePool {
 
   std::size_t size() const { return points_.size(); }
   std::span<const SurfacePoint> points() const { return points_; }
-  std::span<const Vec3f> colors() const { return colors_; }
+  const ChannelTable& targets() const { return targets_; }  ///< [size, C]
   std::span<const float> errors() const { return errors_; }
 
-  /// Of all constant colours the one with the least squared error on the pool.
-  Vec3f meanColor() const;
+  /// Of all constants the one with the least squared error on the pool.
+  ChannelValues mean() const;
 
   /// Prepares batch `step` of `count` samples: increasing pool indices (the same sample may come twice).
   void prepareDraw(int step, bool uniform, std::size_t count);
@@ -59,13 +60,13 @@ class SamplePool {
   SamplingOptions options_;
   std::uint64_t seed_;
   std::vector<SurfacePoint> points_;
-  std::vector<Vec3f> colors_;
+  ChannelTable targets_;
   std::vector<float> errors_;
   std::vector<double> sums_;  // [blocks] of kSumBlock errors (weights); empty while draws are uniform
   // The batch prepared last.
   bool uniform_ = true;
-  std::vector<double> targets_;  // [batch] increasing, in [0, 1)
-  std::vector<double> before_;   // [coarse blocks + 1] sums before each group of kGroup blocks
+  std::vector<double> draws_;   // [batch] increasing, in [0, 1)
+  std::vector<double> before_;  // [coarse blocks + 1] sums before each group of kGroup blocks
 };
 
 }  // namespace heatskin

@@ -10,6 +10,16 @@
 
 namespace heatskin {
 
+void Probes::resize(std::size_t count, std::size_t channels) {
+  points.resize(count);
+  targets.channels = errors.channels = sums.channels = channels;
+  targets.resize(count);
+  errors.resize(count);
+  sums.resize(count);
+  weights.resize(count);
+  begin.assign(count + 1, 0);
+}
+
 Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool& pool,
                   const TrainOptions& options, int step) {
   evaluator.expectBatches(false);
@@ -23,8 +33,7 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
   const std::size_t count = std::min(
       std::max(options.density.insert_samples, kProbesPerKernel * options.density.max_kernels), pool.size());
   Probes probes;
-  probes.points.resize(count);
-  probes.begin.assign(count + 1, 0);
+  probes.resize(count, filter.channels());
   std::vector<Influence> influences(count * kKeptKernels);
   parallelFor(count, 1024, [&](std::size_t begin, std::size_t end) {
     ResponseBlock responses;
@@ -45,12 +54,11 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
       evaluator.respond(queries, responses);
       composite(responses, filter, block);
       for (std::size_t i = 0; i < size; ++i) {
-        Probe& probe = probes.points[first + i];
-        probe.point = queries[i];
-        probe.target = pool.colors()[indices[i]];
-        probe.error = block.colors[i] - probe.target;
-        probe.sum = block.sums[i];
-        probe.weight = block.weights[i];
+        probes.points[first + i] = queries[i];
+        probes.targets[first + i] = pool.targets()[indices[i]];
+        probes.errors[first + i] = block.channels[i] - pool.targets()[indices[i]];
+        probes.sums[first + i] = block.sums[i];
+        probes.weights[first + i] = block.weights[i];
         probes.begin[first + i + 1] = responses.counts[i];
         for (std::size_t n = 0; n < responses.counts[i]; ++n) {
           const std::size_t at = i * responses.stride + n;

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "heatskin/base/vec.h"
 #include "heatskin/evaluators/evaluator.h"
+#include "heatskin/kernels/channel_layout.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/surface/surface_point.h"
 #include "heatskin/training/options.h"
@@ -14,26 +14,26 @@
 
 namespace heatskin {
 
-/// The texture at a surface point, and what it should be there.
-struct Probe {
-  SurfacePoint point;
-  Vec3f target;      ///< colour of the asset
-  Vec3f error;       ///< colour of the texture - target
-  Vec3f sum;         ///< sum of f c
-  float weight = 0;  ///< sum of f
-};
-
 /// A kernel's f at a probe.
 struct Influence {
   std::uint32_t kernel = 0;
   float weight = 0;
 };
 
-/// Probes in the order of the surface, and which kernels act at them.
+/// Points in the order of the surface; the texture there, what it should be, and which kernels act.
 struct Probes {
-  std::vector<Probe> points;
-  std::vector<std::uint32_t> begin;   // [points + 1] of each probe's influences
+  std::vector<SurfacePoint> points;   // [P]
+  ChannelTable targets;               // [P, C] of the asset
+  ChannelTable errors;                // [P, C] texture - target
+  ChannelTable sums;                  // [P, C] sum of f c
+  std::vector<float> weights;         // [P] sum of f
+  std::vector<std::uint32_t> begin;   // [P + 1] of each probe's influences
   std::vector<Influence> influences;  // probe by probe
+
+  std::size_t size() const { return points.size(); }
+
+  /// Room for so many probes, without influences.
+  void resize(std::size_t count, std::size_t channels);
 };
 
 /// Fresh probes at pool samples, stratified over the surface. They depend on kernels, options and step alone,

@@ -1,6 +1,7 @@
 #include "heatskin/training/start.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -93,7 +94,7 @@ std::vector<SurfacePoint> detailPoints(const Surface& surface, const FitTarget& 
 }  // namespace
 
 KernelSet startKernels(const Surface& surface, const FitTarget& target, const StartOptions& options,
-                       const Vec3f& surface_mean, std::uint64_t seed) {
+                       const ChannelValues& surface_mean, std::uint64_t seed) {
   KernelSet kernels;
   const auto detailed = static_cast<std::size_t>(options.detail_share * static_cast<double>(options.kernels));
   std::vector<SurfacePoint> positions = spreadPoints(surface, target, options.kernels - detailed, seed);
@@ -106,7 +107,10 @@ KernelSet startKernels(const Surface& surface, const FitTarget& target, const St
   const RandomStream random(seed, streams::kStartParameters);
   std::vector<Vec3f> colors(options.texture_aware ? kernels.size() : 0);
   if (options.texture_aware) target.colors(kernels.positions, colors);
-  Vec3 sum = Vec3::Zero();
+  // Channels after the fourth have draws of their own, so that they do not change those of the others.
+  const RandomStream more(seed, streams::kStartParameters + 256);
+  const std::size_t channels = kernels.layout.size();
+  std::array<double, kMaxChannels> sums{};
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const auto a = random.uniform2(4 * i), b = random.uniform2(4 * i + 1), c = random.uniform2(4 * i + 2),
                e = random.uniform2(4 * i + 3);
@@ -115,17 +119,27 @@ KernelSet startKernels(const Surface& surface, const FitTarget& target, const St
     kernels.sharpnesses[i] = static_cast<float>(10 + 40 * std::sqrt(b[0]));
     kernels.thresholds[i] =
         std::min(static_cast<float>(0.3 + (0.7 - 1e-8) * std::pow(b[1], 0.7)), KernelRanges::kMaxThreshold);
-    kernels.colors[i] =
-        options.texture_aware ? colors[i] : Vec3f((2 * Vec3(c[0], c[1], e[0]) - Vec3::Ones()).cast<float>());
-    sum += kernels.colors[i].cast<double>();
+    float* values = kernels.channels.row(i);
+    if (options.texture_aware) {
+      kernels.channels[i] = colors[i];
+    } else {
+      const std::array<double, 4> first = {c[0], c[1], e[0], e[1]};
+      for (std::size_t n = 0; n < channels; ++n) {
+        const double u = n < first.size() ? first[n] : more.uniform(kMaxChannels * i + n);
+        values[n] = static_cast<float>(2 * u - 1);
+      }
+    }
+    for (std::size_t n = 0; n < channels; ++n)
+      sums[n] += values[n];
   }
-  const Vec3f mean =
-      options.mean == StartMean::kSurface
-          ? surface_mean
-          : Vec3f((sum / static_cast<double>(std::max<std::size_t>(kernels.size(), 1))).cast<float>());
-  kernels.mean_color = mean.cwiseMax(0.0f).cwiseMin(1.0f);
-  for (Vec3f& c : kernels.colors)
-    c = (c - mean).cwiseMax(-1.0f).cwiseMin(1.0f);
+  ChannelValues mean = surface_mean;
+  for (std::size_t n = 0; n < channels && options.mean == StartMean::kKernels; ++n) {
+    mean[static_cast<Eigen::Index>(n)] =
+        static_cast<float>(sums[n] / static_cast<double>(std::max<std::size_t>(kernels.size(), 1)));
+  }
+  kernels.mean = mean.cwiseMax(0.0f).cwiseMin(1.0f);
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    kernels.channels[i] = (kernels.channels[i] - mean).cwiseMax(-1.0f).cwiseMin(1.0f);
   return kernels;
 }
 

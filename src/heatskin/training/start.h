@@ -10,8 +10,8 @@
 namespace heatskin {
 
 /// The kernels a fit begins with (METHOD section 2), where there is something to fit (sampleVisible()).
-/// `surface_mean` is the mean colour of that, for StartMean::kSurface.
+/// `surface_mean` is the mean over that, for StartMean::kSurface.
 KernelSet startKernels(const Surface& surface, const FitTarget& target, const StartOptions& options,
-                       const Vec3f& surface_mean, std::uint64_t seed);
+                       const ChannelValues& surface_mean, std::uint64_t seed);
 
 }  // namespace heatskin

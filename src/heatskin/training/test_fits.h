@@ -48,14 +48,14 @@ inline FitConfig tinyConfig(int steps) {
 
 /// The same to the bit.
 inline bool sameKernels(const KernelSet& a, const KernelSet& b) {
-  if (a.size() != b.size() || a.mean_color != b.mean_color) return false;
+  if (a.size() != b.size() || a.mean != b.mean) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a.positions[i].face != b.positions[i].face ||
         a.positions[i].barycentric != b.positions[i].barycentric)
       return false;
   }
   return a.angles == b.angles && a.anisotropies == b.anisotropies && a.thresholds == b.thresholds &&
-         a.sharpnesses == b.sharpnesses && a.colors == b.colors;
+         a.sharpnesses == b.sharpnesses && a.channels == b.channels;
 }
 
 }  // namespace heatskin::testing

@@ -23,8 +23,8 @@ Trainer::Trainer(const Surface& surface, const FitTarget& target, Evaluator& eva
       loss_(options.batch, options.clamped_colors == ClampedColors::kLedBack ? ClampGradient::kStraightThrough
                                                                              : ClampGradient::kZero),
       gradient_(options.batch) {
-  state_.kernels = startKernels(surface, target, options.start, pool_.meanColor(), options.seed);
-  state_.optimiser.reset(state_.kernels.size());
+  state_.kernels = startKernels(surface, target, options.start, pool_.mean(), options.seed);
+  state_.optimiser.reset(state_.kernels.size(), state_.kernels.layout.size());
   state_.statistics.reset(state_.kernels.size());
   evaluator_->expectBatches(true);
 }
@@ -55,6 +55,10 @@ TrainerState Trainer::state() const {
 }
 
 bool Trainer::restore(TrainerState state) {
+  // What the channels are follows from the input and is not stored.
+  state.kernels.layout = state_.kernels.layout;
+  state.kernels.channels.channels = state.kernels.layout.size();
+  state.optimiser.parameters = adamParameters(state.kernels.layout.size());
   const std::size_t count = state.kernels.size();
   if (state.step < 0 || state.step > options_.steps || count == 0 || count > options_.density.max_kernels ||
       state.pool_errors.size() != pool_.size() || !isConsistent(state, *surface_)) {
@@ -89,7 +93,7 @@ StepReport Trainer::step() {
   StepReport report;
   report.step = state_.step++;
   report.loss = gradient_.lossSums().loss / static_cast<double>(options_.batch);
-  report.psnr = -10 * std::log10(report.loss / 3);
+  report.psnr = -10 * std::log10(report.loss / static_cast<double>(state_.kernels.layout.size()));
   report.kernels = state_.kernels.size();
   report.seconds = total.lap();
   return report;
@@ -123,10 +127,10 @@ void Trainer::moveKernels() {
   parallelFor(count, kKernelBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto kernel = static_cast<std::uint32_t>(i);
-      auto row = gradient_.row(kernel);
-      evaluator_->finish(kernel, row.data());
-      state_.statistics.add(i, row.data(), count_use);
-      motions_[i] = optimiser.moveKernel(i, row.data(), state_);
+      GradientRow& row = gradient_.row(kernel);
+      evaluator_->finish(kernel, row.geometry);
+      state_.statistics.add(i, row.use, count_use);
+      motions_[i] = optimiser.moveKernel(i, row, state_);
     }
   });
   optimiser.moveMean(gradient_.lossSums().d_mean, state_);

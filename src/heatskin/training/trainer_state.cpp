@@ -1,36 +1,39 @@
 #include "heatskin/training/trainer_state.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace heatskin {
 
-void OptimiserState::reset(std::size_t count) {
-  adam_m.assign(count, {});
-  adam_v.assign(count, {});
+void OptimiserState::reset(std::size_t count, std::size_t channels) {
+  parameters = adamParameters(channels);
+  adam_m.assign(count * parameters, 0);
+  adam_v.assign(count * parameters, 0);
   velocities.assign(count, Vec2::Zero());
-  mean_m = mean_v = {};
+  mean_m.assign(channels, 0);
+  mean_v.assign(channels, 0);
 }
 
 void OptimiserState::select(const std::vector<std::uint32_t>& kept) {
   for (std::size_t k = 0; k < kept.size(); ++k) {
-    adam_m[k] = adam_m[kept[k]];
-    adam_v[k] = adam_v[kept[k]];
+    std::copy_n(adam_m.data() + kept[k] * parameters, parameters, adam_m.data() + k * parameters);
+    std::copy_n(adam_v.data() + kept[k] * parameters, parameters, adam_v.data() + k * parameters);
     velocities[k] = velocities[kept[k]];
   }
-  adam_m.resize(kept.size());
-  adam_v.resize(kept.size());
+  adam_m.resize(kept.size() * parameters);
+  adam_v.resize(kept.size() * parameters);
   velocities.resize(kept.size());
 }
 
 void OptimiserState::append() {
-  adam_m.push_back({});
-  adam_v.push_back({});
   velocities.push_back(Vec2::Zero());
+  adam_m.resize(velocities.size() * parameters, 0);
+  adam_v.resize(velocities.size() * parameters, 0);
 }
 
 void OptimiserState::forget(std::size_t i) {
-  adam_m[i] = {};
-  adam_v[i] = {};
+  std::fill_n(adam_m.data() + i * parameters, parameters, 0.0f);
+  std::fill_n(adam_v.data() + i * parameters, parameters, 0.0f);
   velocities[i] = Vec2::Zero();
 }
 
@@ -38,11 +41,16 @@ bool isConsistent(const TrainerState& state, const Surface& surface) {
   const KernelSet& k = state.kernels;
   const OptimiserState& o = state.optimiser;
   const DensityStatistics& s = state.statistics;
-  const std::size_t count = k.size();
+  const std::size_t count = k.size(), channels = k.layout.size();
+  if (static_cast<std::size_t>(k.mean.size()) != channels || k.channels.channels != channels ||
+      k.channels.values.size() != count * channels || o.parameters != adamParameters(channels) ||
+      o.adam_m.size() != count * o.parameters || o.adam_v.size() != count * o.parameters ||
+      o.mean_m.size() != channels || o.mean_v.size() != channels) {
+    return false;
+  }
   for (const std::size_t size :
-       {k.angles.size(), k.anisotropies.size(), k.thresholds.size(), k.sharpnesses.size(), k.colors.size(),
-        o.adam_m.size(), o.adam_v.size(), o.velocities.size(), s.hits.size(), s.contributions.size(),
-        s.errors.size(), s.costs.size()}) {
+       {k.angles.size(), k.anisotropies.size(), k.thresholds.size(), k.sharpnesses.size(),
+        o.velocities.size(), s.hits.size(), s.contributions.size(), s.errors.size(), s.costs.size()}) {
     if (size != count) return false;
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -55,7 +63,7 @@ bool isConsistent(const TrainerState& state, const Surface& surface) {
         !(std::abs(p.barycentric.sum() - 1) <= kSlack) || !within(k.angles[i], R::kMinAngle, R::kMaxAngle) ||
         !within(k.anisotropies[i], R::kMinAnisotropy, R::kMaxAnisotropy) ||
         !within(k.thresholds[i], R::kMinThreshold, R::kMaxThreshold) ||
-        !within(k.sharpnesses[i], R::kMinSharpness, R::kMaxSharpness) || !k.colors[i].allFinite() ||
+        !within(k.sharpnesses[i], R::kMinSharpness, R::kMaxSharpness) || !k.channels[i].allFinite() ||
         !o.velocities[i].allFinite()) {
       return false;
     }

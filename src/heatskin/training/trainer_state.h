@@ -3,7 +3,6 @@
 // Everything that changes during a fit and decides how it goes on: what a checkpoint stores. Pool points,
 // colours and the evaluator's tables follow from the input, the options and these fields.
 
-#include <array>
 #include <cstddef>
 #include <vector>
 
@@ -14,17 +13,21 @@
 
 namespace heatskin {
 
-/// Parameters Adam moves: angle, anisotropy, threshold, sharpness, colour x 3, and one that is not used.
-inline constexpr std::size_t kAdamParameters = 8;
+/// Parameters of a kernel that Adam moves: angle, anisotropy, threshold, sharpness and the channels, with
+/// unused ones up to whole groups of four.
+constexpr std::size_t adamParameters(std::size_t channels) {
+  return 4 + paddedChannels(channels);
+}
 
-/// What the optimisers remember of each kernel, and of the mean colour.
+/// What the optimisers remember of each kernel, and of the mean.
 struct OptimiserState {
-  std::vector<std::array<float, kAdamParameters>> adam_m, adam_v;  // [N]
-  std::vector<Vec2> velocities;                                    // [N] of the positions, face coordinates
-  std::array<double, 3> mean_m{}, mean_v{};                        ///< Adam's, of the mean colour
+  std::size_t parameters = adamParameters(3);  ///< P
+  std::vector<float> adam_m, adam_v;           // [N, P]
+  std::vector<Vec2> velocities;                // [N] of the positions, face coordinates
+  std::vector<double> mean_m, mean_v;          // [C] Adam's, of the mean
 
   /// Nothing about `count` kernels.
-  void reset(std::size_t count);
+  void reset(std::size_t count, std::size_t channels);
   /// Keeps the kernels named in `kept` (increasing indices), in order.
   void select(const std::vector<std::uint32_t>& kept);
   void append();               ///< a new kernel
@@ -42,19 +45,19 @@ struct TrainerState {
 /// Whether all arrays have one entry per kernel and the kernels are valid ones on this surface.
 bool isConsistent(const TrainerState& state, const Surface& surface);
 
-/// Calls visit(name, field) for every field, always in the same order; fields are int, Vec3f, fixed arrays or
-/// vectors of plain data (SurfacePoint, float, double, Vec2, Vec3f, std::array). A new field needs one line
-/// here.
+/// Calls visit(name, field) for every field, always in the same order; fields are int, ChannelValues or
+/// vectors of plain data (SurfacePoint, float, double, Vec2). A new field needs one line here. What the
+/// channels are is no field: it follows from the input.
 template <class State, class Visitor>
 void visitFields(State& state, Visitor&& visit) {
   visit("step", state.step);
-  visit("mean_color", state.kernels.mean_color);
+  visit("mean", state.kernels.mean);
   visit("positions", state.kernels.positions);
   visit("angles", state.kernels.angles);
   visit("anisotropies", state.kernels.anisotropies);
   visit("thresholds", state.kernels.thresholds);
   visit("sharpnesses", state.kernels.sharpnesses);
-  visit("colors", state.kernels.colors);
+  visit("channels", state.kernels.channels.values);
   visit("adam_m", state.optimiser.adam_m);
   visit("adam_v", state.optimiser.adam_v);
   visit("velocities", state.optimiser.velocities);

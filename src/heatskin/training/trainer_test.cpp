@@ -64,14 +64,14 @@ TEST(Trainer, LearnsARing) {
 }
 
 bool sameBytes(const KernelSet& a, const KernelSet& b) {
-  if (a.size() != b.size() || a.mean_color != b.mean_color) return false;
+  if (a.size() != b.size() || a.mean != b.mean) return false;
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a.positions[i].face != b.positions[i].face ||
         a.positions[i].barycentric != b.positions[i].barycentric)
       return false;
   }
   return a.angles == b.angles && a.anisotropies == b.anisotropies && a.thresholds == b.thresholds &&
-         a.sharpnesses == b.sharpnesses && a.colors == b.colors;
+         a.sharpnesses == b.sharpnesses && a.channels == b.channels;
 }
 
 TEST(Trainer, SameBytesForAnyThreadCount) {
@@ -108,7 +108,7 @@ TEST(Trainer, ParametersStayInRange) {
     EXPECT_TRUE(k.anisotropies[i] >= 1 && k.anisotropies[i] <= 200);
     EXPECT_TRUE(k.thresholds[i] >= KernelRanges::kMinThreshold && k.thresholds[i] < 1);
     EXPECT_TRUE(k.sharpnesses[i] >= 10 && k.sharpnesses[i] <= 200);
-    EXPECT_LE(k.colors[i].cwiseAbs().maxCoeff(), 1.0f);
+    EXPECT_LE(k.channels[i].cwiseAbs().maxCoeff(), 1.0f);
     EXPECT_GE(k.positions[i].barycentric.minCoeff(), 0);
   }
 }

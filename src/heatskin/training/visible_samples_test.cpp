@@ -111,7 +111,7 @@ TEST(VisibleSamples, ImportanceSamplingKeepsTheAlphaWeightedMean) {
   std::vector<float> losses(pool.size());
   for (std::uint32_t i = 0; i < pool.size(); ++i) {
     indices[i] = i;
-    losses[i] = static_cast<float>(someLoss(pool.colors()[i]));
+    losses[i] = static_cast<float>(someLoss(pool.targets()[i]));
   }
   pool.visit(indices, losses);
   double estimate = 0;
@@ -122,7 +122,7 @@ TEST(VisibleSamples, ImportanceSamplingKeepsTheAlphaWeightedMean) {
     pool.prepareDraw(step, false, kBatch);
     pool.draw(0, batch);
     for (const std::uint32_t i : batch)
-      estimate += pool.rarity(i) * someLoss(pool.colors()[i]) / (kSteps * kBatch);
+      estimate += pool.rarity(i) * someLoss(pool.targets()[i]) / (kSteps * kBatch);
   }
   double weighted = 0, weights = 0;
   for (const SurfacePoint& p : sampleSurface(scene.surface, 100'000, 77)) {

@@ -50,7 +50,8 @@ class FieldEvaluator final : public Evaluator {
   void respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const override;
   void respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,
                   std::span<const float> dx, GradientSums& sums) const override;
-  void finish(std::uint32_t, float*) const override {}  // positions are in the kernel's face already
+  void finish(std::uint32_t, GeometryGradient&) const override {
+  }  // positions are in the kernel's face already
 
   /// What the inner loops read; for tests and benchmarks.
   FieldTables tables() const;

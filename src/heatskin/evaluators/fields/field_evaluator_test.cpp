@@ -1,6 +1,7 @@
 #include "heatskin/evaluators/fields/field_evaluator.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <numbers>
@@ -39,7 +40,7 @@ KernelSet randomKernels(const Surface& surface, std::size_t count, std::uint64_t
     kernels.anisotropies[i] = 1 + 150 * u(1) * u(1);
     kernels.thresholds[i] = 0.3f + 0.6f * u(2);
     kernels.sharpnesses[i] = 10 + 60 * u(3);
-    kernels.colors[i] = {u(4), u(5), u(6)};
+    kernels.channels[i] = Vec3f(u(4), u(5), u(6));
   }
   return kernels;
 }
@@ -228,6 +229,10 @@ TEST_P(FieldEvaluators, CandidatesAndResponsesEqualTheBruteForceTwin) {
   EXPECT_GT(compared, 100u);
 }
 
+std::array<float, 4> entries(const GeometryGradient& g) {
+  return {g.position_x, g.position_y, g.angle, g.anisotropy};
+}
+
 /// Vectorised against plain code on the tables of one evaluator: candidates, responses, gradients.
 void expectTwins(const FieldEvaluator& evaluator, std::span<const SurfacePoint> points, std::size_t kernels) {
   const FieldTables tables = evaluator.tables();
@@ -269,16 +274,16 @@ void expectTwins(const FieldEvaluator& evaluator, std::span<const SurfacePoint> 
   for (std::size_t i = 0; i < dx.size(); ++i)
     dx[i] = static_cast<float>(i % 5) - 2.0f;
   GradientSums sums_fast, sums_slow;
-  sums_fast.reset(kernels);
-  sums_slow.reset(kernels);
+  sums_fast.reset(kernels, 3);
+  sums_slow.reset(kernels, 3);
   respondVjpBlock(tables, queries, slow, dx, sums_fast);
   respondVjpBlockScalar(tables, queries, slow, dx, sums_slow);
   std::size_t touched = 0;
   for (std::uint32_t k = 0; k < kernels; ++k) {
-    const float* expected = sums_slow.find(k);
-    const float* found = sums_fast.find(k);
-    ASSERT_EQ(expected == nullptr, found == nullptr);
-    if (expected == nullptr) continue;
+    const GradientRow *slow_row = sums_slow.find(k), *fast_row = sums_fast.find(k);
+    ASSERT_EQ(slow_row == nullptr, fast_row == nullptr);
+    if (slow_row == nullptr) continue;
+    const std::array<float, 4> expected = entries(slow_row->geometry), found = entries(fast_row->geometry);
     ++touched;
     double size = 1;
     for (std::size_t c = 0; c < 4; ++c)

@@ -49,17 +49,17 @@ void respondVjpBlockScalar(const FieldTables& t, std::span<const FieldQuery> que
     for (std::size_t n = 0; n < responses.counts[i]; ++n) {
       const std::size_t at = i * responses.stride + n;
       const std::uint32_t pair = responses.pairs[at], kernel = responses.kernels[at];
-      float* row = sums.row(kernel);
+      GeometryGradient& sum = sums.row(kernel).geometry;
       const float squared = squaredDistance(t, q, pair);
       if (dx[at] == 0 || !(squared < t.cutoffs[kernel])) continue;
       const float d_heat = dx[at] * std::exp(-t.window * squared);
       const float d_distance = -t.window * responses.x[at] * dx[at];
       for (std::size_t c = 0; c < 3; ++c) {
         const PairHeat& s = t.heats[t.lists->corners[c][pair]];
-        row[GradientRow::kPositionX] += q.b[c] * (d_heat * s.heat_x + d_distance * s.distance_x);
-        row[GradientRow::kPositionY] += q.b[c] * (d_heat * s.heat_y + d_distance * s.distance_y);
-        row[GradientRow::kAngle] += q.b[c] * d_heat * s.heat_angle;
-        row[GradientRow::kAnisotropy] += q.b[c] * d_heat * s.heat_anisotropy;
+        sum.position_x += q.b[c] * (d_heat * s.heat_x + d_distance * s.distance_x);
+        sum.position_y += q.b[c] * (d_heat * s.heat_y + d_distance * s.distance_y);
+        sum.angle += q.b[c] * d_heat * s.heat_angle;
+        sum.anisotropy += q.b[c] * d_heat * s.heat_anisotropy;
       }
     }
   }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "heatskin/evaluators/fields/near_lists.h"
+#include "heatskin/kernels/gradient_sums.h"
 #include "heatskin/kernels/response_block.h"
 
 namespace heatskin::fields {

@@ -224,14 +224,13 @@ void respondVjpBlockT(const FieldTables& t, std::span<const FieldQuery> queries,
       hn::Store(hn::Mul(used, fastExp(d, hn::Mul(window, squared))), d, d_heat);
       hn::Store(hn::Mul(used, hn::Mul(window, hn::LoadU(d, responses.x.data() + base + n))), d, d_distance);
       for (std::size_t lane = 0; lane < valid; ++lane) {
-        float* row = sums.row(responses.kernels[base + n + lane]);
+        float* row = &sums.row(responses.kernels[base + n + lane]).geometry.position_x;
         if (d_heat[lane] == 0) continue;
         const std::uint32_t at = responses.pairs[base + n + lane];
         const float* s0 = &t.heats[lists.corners[0][at]].heat_x;
         const float* s1 = &t.heats[lists.corners[1][at]].heat_x;
         const float* s2 = &t.heats[lists.corners[2][at]].heat_x;
-        static_assert(GradientRow::kPositionX == 0 && GradientRow::kPositionY == 1 &&
-                      GradientRow::kAngle == 2 && GradientRow::kAnisotropy == 3);
+        static_assert(sizeof(GeometryGradient) == 4 * sizeof(float));  // in the order of PairHeat
         const auto mixed = [&](std::size_t c) HWY_ATTR {
           return hn::MulAdd(b2, hn::LoadU(d4, s2 + c),
                             hn::MulAdd(b1, hn::LoadU(d4, s1 + c), hn::Mul(b0, hn::LoadU(d4, s0 + c))));

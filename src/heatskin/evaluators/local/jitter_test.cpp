@@ -47,7 +47,7 @@ KernelSet kernelsOn(const Surface& surface, std::size_t count) {
     kernels.anisotropies[i] = static_cast<float>(1 + 50 * a[1]);
     kernels.thresholds[i] = static_cast<float>(0.3 + 0.6 * b[0]);
     kernels.sharpnesses[i] = static_cast<float>(10 + 40 * b[1]);
-    kernels.colors[i] = Vec3f((Vec3(c[0], c[1], d[0]) - Vec3::Constant(0.5)).cast<float>());
+    kernels.channels[i] = Vec3f((Vec3(c[0], c[1], d[0]) - Vec3::Constant(0.5)).cast<float>());
   }
   return kernels;
 }

@@ -265,18 +265,18 @@ void LocalEvaluator::respondVjp(std::span<const SurfacePoint> queries, const Res
   respondVjpBlock(tables(), {rows, queries.size()}, responses, dx, sums);
 }
 
-void LocalEvaluator::finish(std::uint32_t kernel, float* row) const {
-  const Vec2 g(row[GradientRow::kPositionX], row[GradientRow::kPositionY]);
+void LocalEvaluator::finish(std::uint32_t kernel, GeometryGradient& gradient) const {
+  const Vec2 g(gradient.position_x, gradient.position_y);
   Vec2 in_face;
   if (proxy_ != nullptr) {
     const Projection& projection = projections_[kernel];
     in_face = projection.reference_from_face.cast<double>().transpose() * g;
-    row[GradientRow::kAngle] *= projection.turn;
+    gradient.angle *= projection.turn;
   } else {
     in_face = reference_from_face_[kernel].rotateBack(g);
   }
-  row[GradientRow::kPositionX] = static_cast<float>(in_face.x());
-  row[GradientRow::kPositionY] = static_cast<float>(in_face.y());
+  gradient.position_x = static_cast<float>(in_face.x());
+  gradient.position_y = static_cast<float>(in_face.y());
 }
 
 }  // namespace heatskin::local

@@ -30,7 +30,7 @@ class LocalEvaluator final : public Evaluator {
   void respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const override;
   void respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,
                   std::span<const float> dx, GradientSums& sums) const override;
-  void finish(std::uint32_t kernel, float* row) const override;
+  void finish(std::uint32_t kernel, GeometryGradient& gradient) const override;
 
   /// How many kernel-face pairs rebuild() would make, about: on the surface that supports live on, from a
   /// sample of the kernels where it matters.

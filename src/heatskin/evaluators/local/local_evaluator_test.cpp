@@ -1,6 +1,7 @@
 #include "heatskin/evaluators/local/local_evaluator.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -28,9 +29,13 @@ KernelSet randomKernels(const Surface& surface, std::size_t count, std::uint64_t
     kernels.anisotropies[i] = static_cast<float>(1 + 99 * a[1]);
     kernels.thresholds[i] = static_cast<float>(0.3 + 0.6 * b[0]);
     kernels.sharpnesses[i] = static_cast<float>(10 + 40 * b[1]);
-    kernels.colors[i] = Vec3f(0.1f, -0.1f, 0.2f);
+    kernels.channels[i] = Vec3f(0.1f, -0.1f, 0.2f);
   }
   return kernels;
+}
+
+std::array<float, 4> entries(const GeometryGradient& g) {
+  return {g.position_x, g.position_y, g.angle, g.anisotropy};
 }
 
 /// Vectorised against plain code, candidates and responses and gradients.
@@ -76,15 +81,15 @@ void expectTwins(const Surface& surface, const LocalEvaluator& evaluator, std::s
   for (std::size_t i = 0; i < dx.size(); ++i)
     dx[i] = static_cast<float>(i % 5) - 2.0f;
   GradientSums sums_fast, sums_slow;
-  sums_fast.reset(count);
-  sums_slow.reset(count);
+  sums_fast.reset(count, 3);
+  sums_slow.reset(count, 3);
   respondVjpBlock(tables, queries, slow, dx, sums_fast);
   respondVjpBlockScalar(tables, queries, slow, dx, sums_slow);
   for (std::uint32_t k = 0; k < count; ++k) {
-    const float* expected = sums_slow.find(k);
-    if (expected == nullptr) continue;
-    const float* found = sums_fast.find(k);
-    ASSERT_NE(found, nullptr);
+    const GradientRow *slow_row = sums_slow.find(k), *fast_row = sums_fast.find(k);
+    if (slow_row == nullptr) continue;
+    ASSERT_NE(fast_row, nullptr);
+    const std::array<float, 4> expected = entries(slow_row->geometry), found = entries(fast_row->geometry);
     double size = 1;
     for (std::size_t c = 0; c < 4; ++c)
       size = std::max(size, static_cast<double>(std::abs(expected[c])));

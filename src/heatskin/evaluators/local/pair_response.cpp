@@ -101,16 +101,16 @@ void respondVjpBlockScalar(const PairTables& tables, std::span<const QueryRow> q
       const KernelRow& k = tables.kernels[kernel];
       const Meeting m = meet(tables, queries[i], pair);
       const Gradient<float> g = responseVjp(m.kernel, m.query, tables.shape, dx[at]);
-      float* row = sums.row(kernel);
+      GeometryGradient& sum = sums.row(kernel).geometry;
       // The development is fixed: dL/d(centre) = A^T dL/dS, plus the chord's part through the tangent
       // vectors.
       const float c = m.cosine, s = m.sine;
-      row[GradientRow::kPositionX] += c * g.center_x + s * g.center_y + k.basis_x[0] * g.space_x +
-                                      k.basis_x[1] * g.space_y + k.basis_x[2] * g.space_z;
-      row[GradientRow::kPositionY] += -s * g.center_x + c * g.center_y + k.basis_y[0] * g.space_x +
-                                      k.basis_y[1] * g.space_y + k.basis_y[2] * g.space_z;
-      row[GradientRow::kAngle] += g.angle;
-      row[GradientRow::kAnisotropy] += g.anisotropy;
+      sum.position_x += c * g.center_x + s * g.center_y + k.basis_x[0] * g.space_x +
+                        k.basis_x[1] * g.space_y + k.basis_x[2] * g.space_z;
+      sum.position_y += -s * g.center_x + c * g.center_y + k.basis_y[0] * g.space_x +
+                        k.basis_y[1] * g.space_y + k.basis_y[2] * g.space_z;
+      sum.angle += g.angle;
+      sum.anisotropy += g.anisotropy;
     }
   }
 }

@@ -9,6 +9,7 @@
 #include "heatskin/evaluators/local/leaves.h"
 #include "heatskin/evaluators/local/response.h"
 #include "heatskin/evaluators/local/supports.h"
+#include "heatskin/kernels/gradient_sums.h"
 #include "heatskin/kernels/response_block.h"
 
 namespace heatskin::local {

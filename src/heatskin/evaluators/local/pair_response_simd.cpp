@@ -139,11 +139,11 @@ void respondVjpMode(const PairTables& t, std::span<const QueryRow> queries, cons
         position_y = hn::MulAdd(pull, hn::MulAdd(by.c0, g.cx, hn::MulAdd(by.c1, g.cy, hn::Mul(by.c2, g.cz))),
                                 position_y);
       }
-      static_assert(GradientRow::kPositionX == 0 && GradientRow::kPositionY == 1 &&
-                    GradientRow::kAngle == 2 && GradientRow::kAnisotropy == 3);
+      static_assert(sizeof(GeometryGradient) == 4 * sizeof(float));
       addColumns(
           d, Columns<Vector>{position_x, position_y, hn::Neg(twist), hn::Mul(scaled, share)},
-          [&](std::size_t lane) HWY_ATTR { return sums.present(kernels[n + lane]); }, valid);
+          [&](std::size_t lane) HWY_ATTR { return &sums.present(kernels[n + lane]).geometry.position_x; },
+          valid);
     }
   }
 }
