@@ -12,6 +12,7 @@
 #include "heatskin/base/memory_budget.h"
 #include "heatskin/base/plural.h"
 #include "heatskin/base/stopwatch.h"
+#include "heatskin/evaluators/local/local_evaluator.h"
 #include "heatskin/evaluators/method.h"
 #include "heatskin/training/streams.h"
 #include "heatskin/training/trainer.h"
@@ -146,11 +147,12 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
   Trainer trainer(surface, target, **evaluator, trainOptions(config));
   result.init_seconds = result.preprocess_seconds + watch.lap();
   progress.end();
-  if (auto justified =
-          traits(config.evaluator.method).check(config.evaluator.options(), surface, trainer.kernels(), 0.5);
-      !justified) {
-    return usageError(justified.error().message +
-                      "; lower local.max_radius, local.diffusion_time or local.window_sigma");
+  if (const auto* local = dynamic_cast<const local::LocalEvaluator*>(evaluator->get())) {
+    // Half of what a texture may take: kernels change during a fit.
+    if (auto justified = local->checkPairs(trainer.kernels(), 0.5); !justified) {
+      return usageError(justified.error().message +
+                        "; lower local.max_radius, local.diffusion_time or local.window_sigma");
+    }
   }
   if (resuming) {
     const auto steps = static_cast<std::size_t>(std::max(0, checkpoint.state.step));

@@ -49,8 +49,10 @@ double reach(const EvaluatorOptions& options, double response) {
 
 Result<void> check(const EvaluatorOptions& options, const Surface& surface, const KernelSet& kernels,
                    double share) {
+  // An evaluator is made only where it could be more than can be held at all: a texture, which has one, looks
+  // closer.
   const double most = static_cast<double>(kernels.size()) * surface.faceCount();
-  if (most <= share * justifiedPairs(kernels.size(), 0)) return {};
+  if (most <= share * static_cast<double>(kMostPairs)) return {};
   return LocalEvaluator(surface, own(options)).checkPairs(kernels, share);
 }
 
