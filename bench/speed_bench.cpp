@@ -2,6 +2,7 @@
 // each against its plain twin, one thread, or what the machine's exponentials allow.
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -121,8 +122,8 @@ class PairLoops {
     blocks([&](std::span<const local::QueryRow> q) {
       local::respondBlock(tables_, q, responses_);
       composite(responses_, filter_, block_);
-      compositeVjp(responses_, filter_, block_, std::span(d_channels_).first(3 * q.size()), {}, 0, dx_,
-                   sums_);
+      compositeVjp(responses_, filter_, block_, std::span(d_channels_).first(3 * q.size()), {},
+                   std::array<float, 3>{}, dx_, sums_);
       local::respondVjpBlock(tables_, q, responses_, dx_, sums_);
     });
   }
@@ -132,8 +133,8 @@ class PairLoops {
     blocks([&](std::span<const local::QueryRow> q) {
       local::respondBlockScalar(tables_, q, responses_);
       compositeScalar(responses_, filter_, block_);
-      compositeVjpScalar(responses_, filter_, block_, std::span(d_channels_).first(3 * q.size()), {}, 0, dx_,
-                         sums_);
+      compositeVjpScalar(responses_, filter_, block_, std::span(d_channels_).first(3 * q.size()), {},
+                         std::array<float, 3>{}, dx_, sums_);
       local::respondVjpBlockScalar(tables_, q, responses_, dx_, sums_);
     });
   }

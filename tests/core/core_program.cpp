@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <heatskin/surface/closest_point.h>
-#include <heatskin/surface/fit_target.h>
+#include <heatskin/surface/function_target.h>
 #include <heatskin/surface/sampling.h>
 #include <heatskin/surface/surface.h>
 #include <heatskin/texture/kernel_texture.h>
@@ -44,33 +44,25 @@ Surface torus() {
 }
 
 /// Stripes around the axis.
-class Stripes final : public FitTarget {
- public:
-  explicit Stripes(const Surface& surface) : surface_(&surface) {}
-  void colors(std::span<const SurfacePoint> points, std::span<Vec3f> out) const override {
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      const Vec3 x = surface_->position(points[i]);
-      const double wave = 0.5 + 0.5 * std::sin(6 * std::atan2(x.y(), x.x()));
-      out[i] = Vec3f(static_cast<float>(wave), 0.5f, static_cast<float>(1 - wave));
-    }
-  }
-
- private:
-  const Surface* surface_;
-};
+void stripes(const Vec3& x, std::span<float> color) {
+  const double wave = 0.5 + 0.5 * std::sin(6 * std::atan2(x.y(), x.x()));
+  color[0] = static_cast<float>(wave);
+  color[1] = 0.5f;
+  color[2] = static_cast<float>(1 - wave);
+}
 
 }  // namespace
 
 int main() {
   const auto surface = std::make_shared<const Surface>(torus());
-  const Stripes stripes(*surface);
+  const FunctionTarget target(*surface, stripes);
   auto config = presetConfig("draft");
   if (!config) return std::fprintf(stderr, "%s\n", config.error().message.c_str()), 1;
   config->train.steps = 200;
   config->train.batch = 512;
   config->train.sampling.pool = 20'000;
   setKernelBudget(*config, 200);
-  auto fitted = fit(*surface, stripes, *config);
+  auto fitted = fit(*surface, target, *config);
   if (!fitted) return std::fprintf(stderr, "%s\n", fitted.error().message.c_str()), 1;
   const auto texture =
       KernelTexture::create(surface, std::move(fitted->kernels), config->evaluator.options());
@@ -79,7 +71,7 @@ int main() {
   const std::vector<SurfacePoint> points = sampleSurface(*surface, 5000, 7);
   std::vector<Vec3f> colors(points.size()), truth(points.size());
   texture->colors(points, colors);
-  stripes.colors(points, truth);
+  target.values(points, {truth[0].data(), 3 * truth.size()});
   double error = 0, variance = 0;  // of stripes around grey: 1/8 in two channels
   for (std::size_t i = 0; i < points.size(); ++i) {
     error += static_cast<double>((colors[i] - truth[i]).squaredNorm());

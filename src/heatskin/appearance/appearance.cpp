@@ -283,6 +283,27 @@ void Appearance::colors(std::span<const SurfacePoint> points, std::span<Vec3f> c
   });
 }
 
+bool Appearance::knows(const ChannelLayout& layout) {
+  const auto groups = layout.groups();
+  return std::all_of(groups.begin(), groups.end(), [](const ChannelGroup& group) {
+    return group.name == "base_color" || group.name == "alpha";
+  });
+}
+
+void Appearance::values(std::span<const SurfacePoint> points, const ChannelLayout& layout,
+                        std::span<float> out, Filter filter) const {
+  const ChannelGroup* base_color = layout.find("base_color");
+  const ChannelGroup* opacity = layout.find("alpha");
+  parallelFor(points.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      float* row = out.data() + i * layout.size();
+      const auto [color, alpha] = at(points[i], filter);
+      if (base_color != nullptr) Eigen::Map<Vec3f>(row + base_color->first) = color;
+      if (opacity != nullptr) row[opacity->first] = alpha;
+    }
+  });
+}
+
 void Appearance::visibilities(std::span<const SurfacePoint> points, std::span<float> out,
                               Filter filter) const {
   parallelFor(points.size(), kBlock, [&](std::size_t begin, std::size_t end) {

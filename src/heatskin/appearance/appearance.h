@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "heatskin/base/channel_layout.h"
 #include "heatskin/base/texture_filter.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/io/asset.h"
@@ -43,6 +44,14 @@ class Appearance {
 
   /// Colours and visibilities of many points, in parallel; both spans are [points.size()].
   void colors(std::span<const SurfacePoint> points, std::span<Vec3f> colors, std::span<float> visibilities,
+              Filter filter = Filter::kAuto) const;
+
+  /// True when an asset has a value for every channel of the layout: base_color and alpha.
+  static bool knows(const ChannelLayout& layout);
+
+  /// Values of the channels of a layout that knows() is true for, in one pass and in parallel; `out` is
+  /// [points, C].
+  void values(std::span<const SurfacePoint> points, const ChannelLayout& layout, std::span<float> out,
               Filter filter = Filter::kAuto) const;
 
   /// Visibilities alone, for whoever has colours from elsewhere (a product); `out` is [points.size()].

@@ -12,7 +12,7 @@ void AppearanceTarget::identify(const Surface& surface, Fingerprint& fingerprint
   }
   // Vertex colours, factors and texture coordinates show in the colours. The filter is left out: it is part
   // of the configuration, which is compared by name.
-  AppearanceTarget(*appearance_, Filter::kAuto).FitTarget::identify(surface, fingerprint);
+  AppearanceTarget(*appearance_, Filter::kAuto, layout_).FitTarget::identify(surface, fingerprint);
 }
 
 double visibleShare(const Surface& surface, const Appearance& appearance, Filter filter) {

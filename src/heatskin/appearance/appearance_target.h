@@ -5,8 +5,10 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "heatskin/appearance/appearance.h"
+#include "heatskin/base/channel_layout.h"
 #include "heatskin/base/texture_filter.h"
 #include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
@@ -16,10 +18,13 @@ namespace heatskin {
 /// An appearance read with one filter. The appearance must outlive it.
 class AppearanceTarget final : public FitTarget {
  public:
-  AppearanceTarget(const Appearance& appearance, Filter filter) : appearance_(&appearance), filter_(filter) {}
+  /// Appearance::knows() the layout.
+  AppearanceTarget(const Appearance& appearance, Filter filter, ChannelLayout layout = {})
+      : appearance_(&appearance), filter_(filter), layout_(std::move(layout)) {}
 
-  void colors(std::span<const SurfacePoint> points, std::span<Vec3f> out) const override {
-    appearance_->colors(points, out, filter_);
+  const ChannelLayout& layout() const override { return layout_; }
+  void values(std::span<const SurfacePoint> points, std::span<float> out) const override {
+    appearance_->values(points, layout_, out, filter_);
   }
   void visibilities(std::span<const SurfacePoint> points, std::span<float> out) const override {
     appearance_->visibilities(points, out, filter_);
@@ -34,6 +39,7 @@ class AppearanceTarget final : public FitTarget {
  private:
   const Appearance* appearance_;
   Filter filter_;
+  ChannelLayout layout_;
 };
 
 /// The part of a surface's area that is seen, see visibleShare() of surface/fit_target.h.

@@ -493,5 +493,31 @@ TEST(Appearance, ManyPointsEqualSinglePoints) {
   }
 }
 
+TEST(Appearance, ChannelsComeInTheOrderOfTheLayout) {
+  // Alpha is what the material says, whatever the cutoff makes of it.
+  for (const AlphaMode mode : {AlphaMode::kOpaque, AlphaMode::kMask, AlphaMode::kBlend}) {
+    const Scene scene(halfCard(mode));
+    const auto points = sampleSurface(scene.surface, 5000, 1);
+    for (const auto& layout :
+         {ChannelLayout(), *ChannelLayout::ofNames({"base_color", "alpha"}),
+          *ChannelLayout::ofNames({"alpha", "base_color"}), *ChannelLayout::ofNames({"alpha"})}) {
+      ASSERT_TRUE(Appearance::knows(layout));
+      const ChannelGroup *color = layout.find("base_color"), *alpha = layout.find("alpha");
+      std::vector<float> values(layout.size() * points.size(), -1.0f);
+      scene.appearance.values(points, layout, values);
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        const float* row = values.data() + i * layout.size();
+        if (color != nullptr) {
+          ASSERT_EQ(Vec3f(row + color->first), scene.appearance.color(points[i]));
+        }
+        if (alpha != nullptr) {
+          ASSERT_EQ(row[alpha->first], scene.appearance.alpha(points[i]));
+        }
+      }
+    }
+  }
+  EXPECT_FALSE(Appearance::knows(*ChannelLayout::make({{"base_color", 3}, {"height", 1}})));
+}
+
 }  // namespace
 }  // namespace heatskin

@@ -61,8 +61,8 @@ void compositeScalar(ResponseBlock& responses, const FilterTable& filter, Compos
 
 void compositeVjpScalar(const ResponseBlock& responses, const FilterTable& filter,
                         const CompositeBlock& block, std::span<const float> d_channels,
-                        std::span<const float> errors, float curvature, std::vector<float>& dx,
-                        GradientSums& sums) {
+                        std::span<const float> errors, std::span<const float> curvatures,
+                        std::vector<float>& dx, GradientSums& sums) {
   const std::size_t queries = responses.counts.size(), stride = responses.stride;
   const std::size_t channels = filter.channels();
   dx.resize(queries * stride + ResponseBlock::kPadding);
@@ -71,6 +71,7 @@ void compositeVjpScalar(const ResponseBlock& responses, const FilterTable& filte
     const float weight = block.weights[q], inverse = 1 / std::max(weight, 1.0f);
     const float* sum = block.sums.row(q);
     const float* d_channel = d_channels.data() + q * channels;
+    const float* curvature = curvatures.data() + (curvatures.size() > channels ? q * channels : 0);
     // Where the weights are normalised, more of one kernel means less of all others.
     float common = 0;
     for (std::size_t c = 0; c < channels && weight > 1; ++c)
@@ -88,7 +89,7 @@ void compositeVjpScalar(const ResponseBlock& responses, const FilterTable& filte
         row.channels()[c] += f * d_channel[c] * inverse;
         const float without = (sum[c] - f * value) / std::max(weight - f, 1.0f);
         const float change = without - sum[c] * inverse;
-        row.use.cost += d_channel[c] * change + curvature * change * change;
+        row.use.cost += d_channel[c] * change + curvature[c] * change * change;
       }
       row.use.hits += 1;
       row.use.contribution += f;

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "heatskin/kernels/channel_layout.h"
+#include "heatskin/base/channel_layout.h"
 #include "heatskin/kernels/gradient_sums.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/kernels/response_block.h"
@@ -56,19 +56,19 @@ void composite(ResponseBlock& responses, const FilterTable& filter, CompositeBlo
 /// Backward of composite(): from dL/dchannel (`d_channels`, [Q, C], already zero where it was clamped, if
 /// that is wanted) to dL/dx (`dx`, [Q, stride], resized) and the compositor's part of the rows in `sums`.
 /// `errors` is [Q], the point error that is shared out to the kept kernels by their part of the weight
-/// (density control), or empty. `curvature` is half the second derivative of the loss in a channel (1 / batch
-/// for the mean squared error): the loss without a kernel follows from it exactly, as far as nothing is
-/// clamped.
+/// (density control), or empty. `curvatures` are half the second derivatives of the loss in the channels, [C]
+/// or [Q, C] (1 / batch for the mean squared error): the loss without a kernel follows from them exactly, as
+/// far as nothing is clamped.
 void compositeVjp(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,
-                  std::span<const float> d_channels, std::span<const float> errors, float curvature,
-                  std::vector<float>& dx, GradientSums& sums);
+                  std::span<const float> d_channels, std::span<const float> errors,
+                  std::span<const float> curvatures, std::vector<float>& dx, GradientSums& sums);
 
 /// The same, one candidate after the other in plain code: the twins of the vectorised versions.
 void compositeScalar(ResponseBlock& responses, const FilterTable& filter, CompositeBlock& out,
                      std::size_t kept = 30);
 void compositeVjpScalar(const ResponseBlock& responses, const FilterTable& filter,
                         const CompositeBlock& block, std::span<const float> d_channels,
-                        std::span<const float> errors, float curvature, std::vector<float>& dx,
-                        GradientSums& sums);
+                        std::span<const float> errors, std::span<const float> curvatures,
+                        std::vector<float>& dx, GradientSums& sums);
 
 }  // namespace heatskin

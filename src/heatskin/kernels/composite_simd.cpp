@@ -127,8 +127,8 @@ void compositeT(ResponseBlock& responses, const FilterTable& filter, CompositeBl
 
 template <std::size_t kFixed>
 void compositeVjpOf(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,
-                    std::span<const float> d_channels, std::span<const float> errors, float curvature,
-                    std::vector<float>& dx, GradientSums& sums) {
+                    std::span<const float> d_channels, std::span<const float> errors,
+                    std::span<const float> curvatures, std::vector<float>& dx, GradientSums& sums) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t queries = responses.counts.size(), stride = responses.stride;
@@ -151,6 +151,7 @@ void compositeVjpOf(const ResponseBlock& responses, const FilterTable& filter, c
     // dL/dchannel.
     const float* sum = block.sums.row(q);
     const float* d_channel = d_channels.data() + q * channels;
+    const float* curvature = curvatures.data() + (curvatures.size() > channels ? q * channels : 0);
     HWY_ALIGN float factors[kRowFloats] = {0, 1, error_share, 0};
     float* d_sum = factors + 4;
     for (std::size_t c = 0; c < channels; ++c)
@@ -171,8 +172,8 @@ void compositeVjpOf(const ResponseBlock& responses, const FilterTable& filter, c
         g = hn::MulAdd(hn::Set(d, d_sum[channel]), color, g);
         const auto without = hn::Mul(hn::NegMulAdd(value, color, hn::Set(d, sum[channel])), inverse_without);
         const auto change = hn::Sub(without, hn::Set(d, sum[channel] * inverse));
-        cost = hn::MulAdd(change, hn::MulAdd(hn::Set(d, curvature), change, hn::Set(d, d_channel[channel])),
-                          cost);
+        cost = hn::MulAdd(
+            change, hn::MulAdd(hn::Set(d, curvature[channel]), change, hn::Set(d, d_channel[channel])), cost);
       };
       for (std::size_t first = 0; first < channels; first += 4) {
         const auto c = loadColumns(d, [&](std::size_t lane) HWY_ATTR {
@@ -210,12 +211,12 @@ void compositeVjpOf(const ResponseBlock& responses, const FilterTable& filter, c
 }
 
 void compositeVjpT(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,
-                   std::span<const float> d_channels, std::span<const float> errors, float curvature,
-                   std::vector<float>& dx, GradientSums& sums) {
+                   std::span<const float> d_channels, std::span<const float> errors,
+                   std::span<const float> curvatures, std::vector<float>& dx, GradientSums& sums) {
   if (filter.channels() == 3) {
-    compositeVjpOf<3>(responses, filter, block, d_channels, errors, curvature, dx, sums);
+    compositeVjpOf<3>(responses, filter, block, d_channels, errors, curvatures, dx, sums);
   } else {
-    compositeVjpOf<0>(responses, filter, block, d_channels, errors, curvature, dx, sums);
+    compositeVjpOf<0>(responses, filter, block, d_channels, errors, curvatures, dx, sums);
   }
 }
 
@@ -255,10 +256,10 @@ void composite(ResponseBlock& responses, const FilterTable& filter, CompositeBlo
 }
 
 void compositeVjp(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,
-                  std::span<const float> d_channels, std::span<const float> errors, float curvature,
-                  std::vector<float>& dx, GradientSums& sums) {
+                  std::span<const float> d_channels, std::span<const float> errors,
+                  std::span<const float> curvatures, std::vector<float>& dx, GradientSums& sums) {
   dx.resize(responses.counts.size() * responses.stride + ResponseBlock::kPadding);
-  HWY_DYNAMIC_DISPATCH(compositeVjpT)(responses, filter, block, d_channels, errors, curvature, dx, sums);
+  HWY_DYNAMIC_DISPATCH(compositeVjpT)(responses, filter, block, d_channels, errors, curvatures, dx, sums);
 }
 
 }  // namespace heatskin

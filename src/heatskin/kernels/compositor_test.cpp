@@ -101,8 +101,25 @@ void expectTwins(std::size_t channels) {
     EXPECT_LT((a.sums[q] - b.sums[q]).cwiseAbs().maxCoeff(), 3e-6f * 30);
     EXPECT_NEAR(a.weights[q], b.weights[q], 3e-6f * 30);
   }
-  compositeVjp(fast.responses, fast.filter, a, d_channels, errors, 0.5f, dx_a, sums_a);
-  compositeVjpScalar(slow.responses, slow.filter, b, d_channels, errors, 0.5f, dx_b, sums_b);
+  // One for all queries and one for each.
+  for (const std::size_t rows : {std::size_t{1}, std::size_t{300}}) {
+    std::vector<float> curvatures(rows * channels);
+    for (std::size_t i = 0; i < curvatures.size(); ++i)
+      curvatures[i] = 0.5f + 0.01f * static_cast<float>(i % 37);
+    GradientSums fast_sums, slow_sums;
+    fast_sums.reset(200, channels);
+    slow_sums.reset(200, channels);
+    compositeVjp(fast.responses, fast.filter, a, d_channels, errors, curvatures, dx_a, fast_sums);
+    compositeVjpScalar(slow.responses, slow.filter, b, d_channels, errors, curvatures, dx_b, slow_sums);
+    for (std::uint32_t k = 0; k < 200; ++k) {
+      if (fast_sums.find(k) == nullptr) continue;
+      const float cost = slow_sums.find(k)->use.cost;
+      EXPECT_NEAR(fast_sums.find(k)->use.cost, cost, 1e-4f * (1 + std::abs(cost)));
+    }
+  }
+  const std::vector<float> half(channels, 0.5f);
+  compositeVjp(fast.responses, fast.filter, a, d_channels, errors, half, dx_a, sums_a);
+  compositeVjpScalar(slow.responses, slow.filter, b, d_channels, errors, half, dx_b, sums_b);
   for (std::size_t q = 0; q < 300; ++q) {
     for (std::size_t i = 0; i < fast.responses.counts[q]; ++i) {
       const std::size_t at = q * fast.responses.stride + i;
@@ -188,7 +205,8 @@ TEST_P(CompositeGradient, EqualsDifferencesInDouble) {
       GradientSums sums;
       sums.reset(count, channels);
       std::vector<float> dx;
-      compositeVjp(fixture.responses, fixture.filter, block, d_channels, {}, 0, dx, sums);
+      compositeVjp(fixture.responses, fixture.filter, block, d_channels, {}, std::vector<float>(channels), dx,
+                   sums);
       // Candidates with a negligible weight were removed: their gradient is zero up to the tolerance.
       std::vector<double> gradient(parameters * count, 0.0);
       for (std::size_t at = 0; at < fixture.responses.counts[0]; ++at) {
@@ -247,7 +265,8 @@ TEST_P(CompositeGradient, TheCostOfAKernelIsTheLossWithoutIt) {
       GradientSums sums;
       sums.reset(count, channels);
       std::vector<float> dx;
-      compositeVjp(fixture.responses, fixture.filter, block, {d_channels.data(), channels}, {}, 1, dx, sums);
+      compositeVjp(fixture.responses, fixture.filter, block, {d_channels.data(), channels}, {},
+                   std::vector<float>(channels, 1.0f), dx, sums);
       for (std::uint32_t i = 0; i < count; ++i) {
         const GradientRow* row = sums.find(i);
         if (row == nullptr) continue;

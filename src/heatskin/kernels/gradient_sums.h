@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "heatskin/kernels/channel_layout.h"
+#include "heatskin/base/channel_layout.h"
 #include "heatskin/kernels/compositor.h"
 
 namespace heatskin {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "heatskin/base/channel_layout.h"
 #include "heatskin/base/vec.h"
-#include "heatskin/kernels/channel_layout.h"
 #include "heatskin/surface/surface_point.h"
 
 namespace heatskin {

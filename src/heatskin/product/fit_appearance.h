@@ -10,10 +10,10 @@
 
 namespace heatskin {
 
-/// fit() to an appearance, its textures read with the configuration's filter.
+/// fit() to an appearance, its textures read with the configuration's filter. Appearance::knows() the layout.
 inline Result<FitResult> fit(const Surface& surface, const Appearance& appearance, const FitConfig& config,
-                             const FitControl& control = {}) {
-  return fit(surface, AppearanceTarget(appearance, config.train.filter), config, control);
+                             const FitControl& control = {}, const ChannelLayout& layout = {}) {
+  return fit(surface, AppearanceTarget(appearance, config.train.filter, layout), config, control);
 }
 
 }  // namespace heatskin

@@ -1,11 +1,17 @@
 #include "heatskin/surface/fit_target.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "heatskin/surface/sampling.h"
 
 namespace heatskin {
+
+const ChannelLayout& FitTarget::layout() const {
+  static const ChannelLayout base_color;
+  return base_color;
+}
 
 void FitTarget::visibilities(std::span<const SurfacePoint> /*points*/, std::span<float> out) const {
   std::fill(out.begin(), out.end(), 1.0f);
@@ -15,8 +21,7 @@ void FitTarget::identify(const Surface& surface, Fingerprint& fingerprint) const
   // Inside the face, so that no corner is shared; in pieces, so that a large mesh needs no large memory.
   constexpr std::uint32_t kFacesAtOnce = 1 << 16;
   std::vector<SurfacePoint> points;
-  std::vector<Vec3f> values;
-  std::vector<float> visible;
+  std::vector<float> channels, visible;
   for (std::uint32_t first = 0; first < surface.faceCount(); first += kFacesAtOnce) {
     points.clear();
     for (std::uint32_t f = first; f < std::min(first + kFacesAtOnce, surface.faceCount()); ++f) {
@@ -24,12 +29,27 @@ void FitTarget::identify(const Surface& surface, Fingerprint& fingerprint) const
       points.push_back({f, {0.15, 0.7, 0.15}});
       points.push_back({f, {0.15, 0.15, 0.7}});
     }
-    values.resize(points.size());
+    channels.resize(points.size() * layout().size());
     visible.resize(points.size());
-    colors(points, values);
+    values(points, channels);
     visibilities(points, visible);
-    fingerprint.add(std::span<const Vec3f>(values));
+    fingerprint.add(std::span<const float>(channels));
     fingerprint.add(std::span<const float>(visible));
+  }
+}
+
+void unitValues(const FitTarget& target, std::span<const SurfacePoint> points, std::span<float> out) {
+  target.values(points, out);
+  target.layout().toUnit(out);
+}
+
+void identifyLayout(const ChannelLayout& layout, Fingerprint& fingerprint) {
+  for (const ChannelGroup& group : layout.groups()) {
+    const std::array<double, 5> numbers = {static_cast<double>(group.count),
+                                           static_cast<double>(group.range[0]),
+                                           static_cast<double>(group.range[1]), group.rate, group.weight};
+    fingerprint.add(std::span<const char>(group.name));
+    fingerprint.add(std::span<const double>(numbers));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "heatskin/surface/fit_target.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -13,9 +14,8 @@ namespace {
 class HalfSeen final : public FitTarget {
  public:
   explicit HalfSeen(float grey) : grey_(grey) {}
-  void colors(std::span<const SurfacePoint> points, std::span<Vec3f> out) const override {
-    for (std::size_t i = 0; i < points.size(); ++i)
-      out[i] = Vec3f::Constant(grey_);
+  void values(std::span<const SurfacePoint>, std::span<float> out) const override {
+    std::fill(out.begin(), out.end(), grey_);
   }
   void visibilities(std::span<const SurfacePoint> points, std::span<float> out) const override {
     for (std::size_t i = 0; i < points.size(); ++i)
@@ -31,9 +31,9 @@ class HalfSeen final : public FitTarget {
 class Positions final : public FitTarget {
  public:
   explicit Positions(const Surface& surface) : surface_(&surface) {}
-  void colors(std::span<const SurfacePoint> points, std::span<Vec3f> out) const override {
+  void values(std::span<const SurfacePoint> points, std::span<float> out) const override {
     for (std::size_t i = 0; i < points.size(); ++i)
-      out[i] = surface_->position(points[i]).cast<float>();
+      Eigen::Map<Vec3f>(out.data() + 3 * i) = surface_->position(points[i]).cast<float>();
   }
 
  private:
@@ -52,6 +52,7 @@ TEST(FitTarget, IsOpaqueAndWorthFittingUnlessItSaysOtherwise) {
   EXPECT_FALSE(target.hasAlpha());
   EXPECT_TRUE(target.hasColor());
   EXPECT_FALSE(target.faceConstant(0));
+  EXPECT_EQ(target.layout(), ChannelLayout());
   const std::vector<SurfacePoint> points(3);
   std::vector<float> visible(3, -1.0f);
   target.visibilities(points, visible);

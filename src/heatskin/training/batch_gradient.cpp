@@ -17,6 +17,7 @@ struct BatchGradient::Part {
   std::vector<float> targets;  // [Q, C]
   std::vector<float> weights;
   std::vector<double> inverse_probability_weights;
+  std::vector<float> visibilities;  // [Q] or empty, as the pool's
   std::vector<float> dx;
   TrainProfile profile;
 };
@@ -81,23 +82,25 @@ void BatchGradient::evaluatePart(Part& part, std::size_t part_begin, std::size_t
     part.targets.resize(count * channels);
     part.weights.resize(count);
     part.inverse_probability_weights.resize(count);
+    part.visibilities.resize(pool.visibilities().empty() ? 0 : count);
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint32_t index = indices_[begin + i];
       std::copy_n(pool.targets().row(index), channels, part.targets.data() + i * channels);
       part.weights[i] = pool.weighted() ? pool.lossWeight(index) : 1.0f;
       part.inverse_probability_weights[i] = pool.rarity(index);
+      if (!pool.visibilities().empty()) part.visibilities[i] = pool.visibilities()[index];
     }
     part.profile.forward += watch.lap();
     evaluator.respond(queries, part.responses);
     part.profile.candidates += watch.lap();
     composite(part.responses, filter, part.composite);
     loss.evaluate(part.composite, filter.mean(),
-                  {part.targets, part.weights, part.inverse_probability_weights}, part.loss,
-                  std::span(squared_errors_).subspan(begin, count), part.loss_sums);
+                  {part.targets, part.weights, part.inverse_probability_weights, part.visibilities},
+                  part.loss, std::span(squared_errors_).subspan(begin, count), part.loss_sums);
     part.profile.forward += watch.lap();
     compositeVjp(part.responses, filter, part.composite, part.loss.d_channels,
                  count_errors ? std::span<const float>(part.loss.absolute_errors) : std::span<const float>(),
-                 loss.curvature(), part.dx, part.sums);
+                 loss.curvatures(part.loss), part.dx, part.sums);
     evaluator.respondVjp(queries, part.responses, part.dx, part.sums);
     part.profile.backward += watch.lap();
   }

@@ -190,6 +190,7 @@ InputHash inputHash(const Surface& surface, const FitTarget& target) {
   Fingerprint fingerprint;
   fingerprint.add(surface.positions());
   fingerprint.add(surface.faces());
+  identifyLayout(target.layout(), fingerprint);
   target.identify(surface, fingerprint);
   return fingerprint.value();
 }

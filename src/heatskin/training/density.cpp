@@ -84,6 +84,11 @@ class Cover {
         weights_(probes.weights),
         sums_(probes.sums) {
     const std::size_t count = probes.size();
+    for (const ChannelGroup& group : kernels.layout.groups()) {
+      const bool seen_only = !probes.visibilities.empty() && !group.everywhere;
+      std::fill_n(seen_only_.begin() + static_cast<std::ptrdiff_t>(group.first), group.count,
+                  seen_only ? 1 : 0);
+    }
     uncovered_.resize(count);
     begin_.assign(kernels.size() + 1, 0);
     for (std::size_t i = 0; i < count; ++i) {
@@ -121,7 +126,8 @@ class Cover {
       for (std::size_t c = 0; c < channels; ++c) {
         const float sum = sums_.row(place.probe)[c] - place.weight * values[c];
         const float without = kernels_.mean[static_cast<Eigen::Index>(c)] + sum / std::max(weight, 1.0f);
-        if (wrong(without - probes_.targets.row(place.probe)[c])) return false;
+        const float error = without - probes_.targets.row(place.probe)[c];
+        if (wrong(error * (seen_only_[c] != 0 ? probes_.visibilities[place.probe] : 1.0f))) return false;
       }
     }
     for (const Place& place : touched) {
@@ -195,10 +201,11 @@ class Cover {
   const Probes& probes_;
   float enough_;
   double wide_ = 1;
-  std::vector<float> weights_;           // [probes]
-  ChannelTable sums_;                    // [probes, C]
-  std::vector<std::uint8_t> uncovered_;  // [probes]
-  std::vector<std::uint32_t> begin_;     // [kernels + 1] of each kernel's places
+  std::array<std::uint8_t, kMaxChannels> seen_only_{};  // [C] whether only what is seen matters
+  std::vector<float> weights_;                          // [probes]
+  ChannelTable sums_;                                   // [probes, C]
+  std::vector<std::uint8_t> uncovered_;                 // [probes]
+  std::vector<std::uint32_t> begin_;                    // [kernels + 1] of each kernel's places
   std::vector<Place> places_;
 };
 
@@ -297,10 +304,17 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
       static_cast<float>(std::accumulate(kernels.sharpnesses.begin(), kernels.sharpnesses.end(), 0.0) /
                          static_cast<double>(present));
 
+  std::array<float, kMaxChannels> channel_weights{};
+  for (std::size_t c = 0; c < kernels.layout.size(); ++c)
+    channel_weights[c] = static_cast<float>(kernels.layout.groupOf(c).weight);
   // Systematic draws: probes in the order of the surface, equal steps in accumulated squared error.
   const auto need = [&](std::size_t i) {
     if (!cover.uncovered(i)) return 0.0;
-    return static_cast<double>(sumOfSquares(probes.errors.row(i), probes.errors.channels));
+    const float* errors = probes.errors.row(i);
+    float sum = 0;
+    for (std::size_t c = probes.errors.channels; c-- > 0;)
+      sum = channel_weights[c] * (errors[c] * errors[c]) + sum;
+    return static_cast<double>(sum);
   };
   double total = 0;
   for (std::size_t i = 0; i < probes.size(); ++i)

@@ -106,7 +106,8 @@ TEST_P(DensityStatisticsOf, EqualBruteForceOverStepsAndParts) {
       GradientSums sums;
       sums.reset(kKernels, channels);
       compositeVjp(responses, filter, block, d_channels,
-                   count_errors ? std::span<const float>(errors) : std::span<const float>(), 1, dx, sums);
+                   count_errors ? std::span<const float>(errors) : std::span<const float>(),
+                   std::vector<float>(channels, 1.0f), dx, sums);
       for (std::uint32_t k = 0; k < kKernels; ++k) {
         if (const GradientRow* row = sums.find(k)) statistics.add(k, row->use, count_use);
       }

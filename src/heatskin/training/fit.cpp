@@ -69,6 +69,25 @@ Result<void> checkOrigin(const Checkpoint& checkpoint, const InputHash& input, c
   return {};
 }
 
+/// Values that are no numbers, or that the layout's ranges have no room for, are a mistake of whoever wrote
+/// the target: fitted as they are, they would spoil everything around them.
+Result<void> checkValues(const FitTarget& target, std::span<const SurfacePoint> points) {
+  const ChannelLayout& layout = target.layout();
+  std::vector<float> values(points.size() * layout.size());
+  unitValues(target, points, values);
+  constexpr float kSlack = 1e-3f;  // of the range: rounding in somebody's formula
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] >= -kSlack && values[i] <= 1 + kSlack) continue;
+    const ChannelGroup& group = layout.groupOf(i % layout.size());
+    const float value = group.range[0] + (group.range[1] - group.range[0]) * values[i];
+    return inputError(
+        fmt::format("the target has the value {:.4g} in {}, whose range is [{:g}, {:g}]; give the layout the "
+                    "range of the values",
+                    value, group.name, group.range[0], group.range[1]));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> checkSomethingToFit(const Surface& surface, const FitTarget& target) {
@@ -77,7 +96,8 @@ Result<void> checkSomethingToFit(const Surface& surface, const FitTarget& target
         "there is nothing to fit: no textures and no vertex colours, every material has one colour");
   }
   constexpr std::size_t kPoints = 4096;
-  if (!sampleVisible(surface, target, kPoints, 0, streams::kPool).empty()) return {};
+  const std::vector<SurfacePoint> points = sampleVisible(surface, target, kPoints, 0, streams::kPool);
+  if (!points.empty()) return checkValues(target, points);
   if (visibleShare(surface, target) > 0) {
     return inputError("there is nothing to fit: everything with a texture or vertex colours is transparent");
   }

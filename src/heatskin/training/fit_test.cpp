@@ -1,5 +1,8 @@
 #include "heatskin/training/fit.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -10,6 +13,7 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/product/fit_appearance.h"
+#include "heatskin/surface/function_target.h"
 #include "heatskin/training/start.h"
 #include "heatskin/training/test_fits.h"
 #include "heatskin/training/trainer.h"
@@ -44,6 +48,30 @@ class StoppingProgress : public Progress {
 };
 
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
+
+TEST(Fit, ValuesThatTheRangesHaveNoRoomForAreRefused) {
+  const Ring ring;
+  const auto refusal = [&](float value, std::array<float, 2> range) {
+    const auto layout = *ChannelLayout::make({{"base_color", 3}, {"height", 1, 0, range}});
+    const FunctionTarget target(
+        [&](const SurfacePoint& p, std::span<float> out) {
+          std::fill(out.begin(), out.end(), 0.5f);
+          if (p.barycentric[0] > 0.9) out[3] = value;
+        },
+        layout);
+    const auto fitted = fit(ring.surface, target, testing::tinyConfig(3));
+    if (fitted) return std::string();
+    EXPECT_EQ(fitted.error().kind, ErrorKind::kInput);
+    return fitted.error().message;
+  };
+  EXPECT_EQ(refusal(0.7f, {0, 1}), "");
+  EXPECT_EQ(refusal(200, {0, 255}), "");
+  EXPECT_EQ(refusal(1.0001f, {0, 1}), "") << "rounding";
+  EXPECT_NE(refusal(200, {0, 1}).find("200 in height, whose range is [0, 1]"), std::string::npos);
+  EXPECT_NE(refusal(-1, {0, 255}), "");
+  EXPECT_NE(refusal(std::nanf(""), {0, 1}).find("nan in height"), std::string::npos);
+  EXPECT_NE(refusal(std::numeric_limits<float>::infinity(), {0, 1}), "");
+}
 
 TEST(Fit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
   const Ring ring;

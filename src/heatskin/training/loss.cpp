@@ -5,26 +5,46 @@
 
 namespace heatskin {
 
-Loss::Loss(std::size_t batch, ClampGradient clamp_gradient)
-    : scale_(static_cast<float>(2.0 / static_cast<double>(batch))), clamp_gradient_(clamp_gradient) {}
+Loss::Loss(std::size_t batch, ClampGradient clamp_gradient, const ChannelLayout& layout)
+    : scale_(static_cast<float>(2.0 / static_cast<double>(batch))),
+      clamp_gradient_(clamp_gradient),
+      channels_(layout.size()) {
+  for (std::size_t c = 0; c < channels_; ++c) {
+    const ChannelGroup& group = layout.groupOf(c);
+    weights_[c] = static_cast<float>(group.weight);
+    roots_[c] = static_cast<float>(std::sqrt(group.weight));
+    curvatures_[c] = 0.5f * scale_ * weights_[c];
+    everywhere_[c] = group.everywhere;
+  }
+}
 
 void Loss::evaluate(const CompositeBlock& block, const ChannelValues& mean, const LossSamples& samples,
                     LossBlock& out, std::span<float> squared_errors, LossSums& sums) const {
-  const std::size_t count = samples.weights.size(), channels = block.channels.channels;
+  const std::size_t count = samples.weights.size(), channels = channels_;
+  const bool masked = !samples.visibilities.empty();
   out.d_channels.resize(count * channels);
   out.absolute_errors.resize(count);
-  float errors[kMaxChannels];
+  out.curvatures.resize(masked ? count * channels : 0);
+  float errors[kMaxChannels];  // times the roots of their weights
+  std::array<float, kMaxChannels> weights = weights_, roots = roots_;
   for (std::size_t q = 0; q < count; ++q) {
     const float* value = block.channels.row(q);
     const float* target = samples.targets.data() + q * channels;
     float* d_channel = out.d_channels.data() + q * channels;
     const float factor = scale_ * samples.weights[q], divisor = std::max(block.weights[q], 1.0f);
+    for (std::size_t c = 0; c < channels && masked; ++c) {
+      const float seen = everywhere_[c] ? 1.0f : samples.visibilities[q];
+      weights[c] = weights_[c] * seen;
+      roots[c] = roots_[c] * std::sqrt(seen);
+      out.curvatures[q * channels + c] = curvatures_[c] * seen;
+    }
     float absolute = 0;
     // Backwards as sumOfSquares().
     for (std::size_t c = channels; c-- > 0;) {
-      errors[c] = value[c] - target[c];
+      const float error = value[c] - target[c];
+      errors[c] = roots[c] * error;
       absolute = std::abs(errors[c]) + absolute;
-      d_channel[c] = factor * errors[c];
+      d_channel[c] = factor * weights[c] * error;
       if (clamp_gradient_ == ClampGradient::kZero &&
           mean[static_cast<Eigen::Index>(c)] + block.sums.row(q)[c] / divisor != value[c]) {
         d_channel[c] = 0;

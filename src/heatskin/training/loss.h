@@ -1,14 +1,14 @@
 #pragma once
 
-// The loss of a batch and its gradient: the squared error, summed over channels, mean over the
-// samples (METHOD section 4).
+// The loss of a batch and its gradient: the squared error, summed over channels with the weights of their
+// groups, mean over the samples (METHOD section 4).
 
 #include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
 
-#include "heatskin/kernels/channel_layout.h"
+#include "heatskin/base/channel_layout.h"
 #include "heatskin/kernels/composite_block.h"
 
 namespace heatskin {
@@ -24,12 +24,15 @@ struct LossSamples {
   std::span<const float> targets;                       // [Q, C]
   std::span<const float> weights;                       // [Q] factors of the gradients
   std::span<const double> inverse_probability_weights;  // [Q] factors of the loss that is reported
+  std::span<const float> visibilities = {};  // [Q] factors for channels that matter only where they are seen;
+                                             // empty: all 1
 };
 
 /// What follows for each query of a block; reused from block to block.
 struct LossBlock {
   std::vector<float> d_channels;       // [Q, C]
   std::vector<float> absolute_errors;  // [Q] mean over channels: the point error of density control
+  std::vector<float> curvatures;       // [Q, C] with visibilities, empty without
 };
 
 /// Sums over the samples of a part of the batch.
@@ -42,10 +45,13 @@ struct LossSums {
 class Loss {
  public:
   /// `batch` samples make up a step.
-  Loss(std::size_t batch, ClampGradient clamp_gradient);
+  Loss(std::size_t batch, ClampGradient clamp_gradient, const ChannelLayout& layout);
 
-  /// Half the second derivative of the loss in a channel of one sample.
-  float curvature() const { return 0.5f * scale_; }
+  /// Half the second derivatives of the loss in the channels of one sample, [C], or of every sample of a
+  /// block, [Q, C], where they differ.
+  std::span<const float> curvatures(const LossBlock& block) const {
+    return block.curvatures.empty() ? std::span(curvatures_).first(channels_) : std::span(block.curvatures);
+  }
 
   /// Errors and gradients of composited channels. `squared_errors` is [Q]; `out` is resized; `sums` is added
   /// to.
@@ -55,6 +61,9 @@ class Loss {
  private:
   float scale_;
   ClampGradient clamp_gradient_;
+  std::size_t channels_;
+  std::array<float, kMaxChannels> weights_{}, roots_{}, curvatures_{};  // [C] roots of the weights
+  std::array<bool, kMaxChannels> everywhere_{};
 };
 
 }  // namespace heatskin

@@ -45,6 +45,7 @@ struct Fixture {
     }
   }
 
+  ChannelLayout layout() const { return *ChannelLayout::make({{"values", channels}}); }
   LossSamples samples() const { return {targets, weights, inverse}; }
   float target(std::size_t q, std::size_t c) const { return targets[q * channels + c]; }
 };
@@ -73,7 +74,8 @@ TEST_P(LossOf, GradientsEqualDifferencesInDouble) {
     LossBlock out;
     LossSums sums;
     std::vector<float> squared(kQueries);
-    Loss(kQueries, ClampGradient::kZero).evaluate(f.block, f.mean, f.samples(), out, squared, sums);
+    Loss(kQueries, ClampGradient::kZero, f.layout())
+        .evaluate(f.block, f.mean, f.samples(), out, squared, sums);
     std::vector<double> p(f.mean.begin(), f.mean.end());
     std::vector<double> gradient(sums.d_mean.begin(),
                                  sums.d_mean.begin() + static_cast<std::ptrdiff_t>(channels));
@@ -94,8 +96,9 @@ TEST_P(LossOf, StraightThroughGradientsAreTheErrorsOfClampedValues) {
   LossBlock zero, through;
   LossSums sums;
   std::vector<float> squared(kQueries);
-  Loss(kQueries, ClampGradient::kZero).evaluate(f.block, f.mean, f.samples(), zero, squared, sums);
-  Loss(kQueries, ClampGradient::kStraightThrough)
+  Loss(kQueries, ClampGradient::kZero, f.layout())
+      .evaluate(f.block, f.mean, f.samples(), zero, squared, sums);
+  Loss(kQueries, ClampGradient::kStraightThrough, f.layout())
       .evaluate(f.block, f.mean, f.samples(), through, squared, sums);
   std::size_t clamped = 0;
   for (std::size_t q = 0; q < kQueries; ++q) {
@@ -121,7 +124,7 @@ TEST_P(LossOf, SumsAndErrorsEqualTheirDefinitions) {
   LossBlock out;
   LossSums sums;
   std::vector<float> squared(kQueries);
-  const Loss loss(kQueries, ClampGradient::kStraightThrough);
+  const Loss loss(kQueries, ClampGradient::kStraightThrough, f.layout());
   loss.evaluate(f.block, f.mean, f.samples(), out, squared, sums);
   double expected = 0;
   for (std::size_t q = 0; q < kQueries; ++q) {
@@ -137,7 +140,46 @@ TEST_P(LossOf, SumsAndErrorsEqualTheirDefinitions) {
   }
   EXPECT_NEAR(sums.loss, expected, 1e-5 * static_cast<double>(channels));
   // The mean over the batch of e^2 has the second derivative 2 / batch in a channel of one sample.
-  EXPECT_NEAR(loss.curvature(), 1.0 / kQueries, 1e-9);
+  ASSERT_EQ(loss.curvatures(out).size(), channels);
+  for (const float curvature : loss.curvatures(out))
+    EXPECT_NEAR(curvature, 1.0 / kQueries, 1e-9);
+}
+
+TEST(Loss, GroupsHaveWeightsAndWhatNobodySeesCountsForThoseThatMatterEverywhere) {
+  const Fixture f(8, 4);
+  const auto layout =
+      *ChannelLayout::make({{"base_color", 3, 0, {0, 1}, 1, 4}, {"alpha", 1, 0, {0, 1}, 1, 0.25}});
+  ASSERT_TRUE(layout.find("alpha")->everywhere);
+  std::vector<float> visible;
+  for (std::size_t q = 0; q < kQueries; ++q)
+    visible.push_back(static_cast<float>(q % 5) / 4);
+  const Loss loss(kQueries, ClampGradient::kStraightThrough, layout);
+  for (const bool masked : {false, true}) {
+    LossSamples samples = f.samples();
+    if (masked) samples.visibilities = visible;
+    LossBlock out;
+    LossSums sums;
+    std::vector<float> squared(kQueries);
+    loss.evaluate(f.block, f.mean, samples, out, squared, sums);
+    const auto curvatures = loss.curvatures(out);
+    ASSERT_EQ(curvatures.size(), masked ? kQueries * 4 : 4u);
+    double total = 0;
+    for (std::size_t q = 0; q < kQueries; ++q) {
+      double square = 0, absolute = 0;
+      for (std::size_t c = 0; c < 4; ++c) {
+        const double weight = c == 3 ? 0.25 : 4.0 * (masked ? static_cast<double>(visible[q]) : 1.0);
+        const double error = static_cast<double>(f.block.channels.row(q)[c]) - f.target(q, c);
+        square += weight * error * error;
+        absolute += std::sqrt(weight) * std::abs(error) / 4;
+        EXPECT_NEAR(out.d_channels[4 * q + c], 2 * weight * f.weights[q] * error / kQueries, 1e-6);
+        EXPECT_NEAR(curvatures[masked ? 4 * q + c : c], weight / kQueries, 1e-7);
+      }
+      EXPECT_NEAR(squared[q], square, 1e-5);
+      EXPECT_NEAR(out.absolute_errors[q], absolute, 1e-5);
+      total += square * f.inverse[q];
+    }
+    EXPECT_NEAR(sums.loss, total, 1e-3);
+  }
 }
 
 }  // namespace

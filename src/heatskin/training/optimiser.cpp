@@ -14,7 +14,8 @@ void move(float& value, double by, float low, float high) {
 
 }  // namespace
 
-Optimiser::Optimiser(const TrainOptions& options, const Walker& walker, int step, double pace)
+Optimiser::Optimiser(const TrainOptions& options, const ChannelLayout& layout, const Walker& walker, int step,
+                     double pace)
     : options_(&options),
       pace_(pace),
       adam_(step),
@@ -22,7 +23,10 @@ Optimiser::Optimiser(const TrainOptions& options, const Walker& walker, int step
   const LearningRates& rates = options.rates;
   const auto size = [&](double rate) { return adam_.stepSize(rate * pace); };
   shape_sizes_ << size(rates.angle), size(rates.anisotropy), size(rates.threshold), size(rates.sharpness);
-  channel_sizes_.setConstant(size(rates.color));
+  for (std::size_t c = 0; c < kMaxChannels; ++c) {
+    const double factor = c < layout.size() ? layout.groupOf(c).rate : 1.0;
+    channel_sizes_[c / 4][static_cast<Eigen::Index>(c % 4)] = size(rates.color * factor);
+  }
 }
 
 Rigid2 Optimiser::moveKernel(std::size_t kernel, const GradientRow& row, TrainerState& state) const {
@@ -58,8 +62,9 @@ Rigid2 Optimiser::moveKernel(std::size_t kernel, const GradientRow& row, Trainer
   float* values = k.channels.row(kernel);
   for (std::size_t first = 0; first < channels; first += 4) {
     // Rows are padded with zeros to whole vectors.
-    const Adam::Four change = adam_.change(
-        channel_sizes_, Eigen::Map<const Adam::Four>(row.channels() + first), m + 4 + first, v + 4 + first);
+    const Adam::Four change =
+        adam_.change(channel_sizes_[first / 4], Eigen::Map<const Adam::Four>(row.channels() + first),
+                     m + 4 + first, v + 4 + first);
     for (std::size_t c = first; c < std::min(first + 4, channels); ++c)
       move(values[c], change[static_cast<Eigen::Index>(c - first)], -R::kMaxResidual, R::kMaxResidual);
   }
@@ -69,8 +74,8 @@ Rigid2 Optimiser::moveKernel(std::size_t kernel, const GradientRow& row, Trainer
 void Optimiser::moveMean(std::span<const double> gradient, TrainerState& state) const {
   for (std::size_t c = 0; c < state.kernels.layout.size(); ++c) {
     move(state.kernels.mean[static_cast<Eigen::Index>(c)],
-         adam_.change(options_->rates.mean_color * pace_, gradient[c], state.optimiser.mean_m[c],
-                      state.optimiser.mean_v[c]),
+         adam_.change(options_->rates.mean_color * state.kernels.layout.groupOf(c).rate * pace_, gradient[c],
+                      state.optimiser.mean_m[c], state.optimiser.mean_v[c]),
          0.0f, 1.0f);
   }
 }

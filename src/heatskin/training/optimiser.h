@@ -3,6 +3,7 @@
 // One step of all that is learned: Adam for parameters and colours, GeodesicOpt for positions, and clamping
 // to the allowed ranges (projected gradient descent, METHOD section 4).
 
+#include <array>
 #include <cstddef>
 #include <span>
 
@@ -17,7 +18,8 @@ namespace heatskin {
 class Optimiser {
  public:
   /// For the step after state.step ones, with learning rates `pace` times the first ones.
-  Optimiser(const TrainOptions& options, const Walker& walker, int step, double pace);
+  Optimiser(const TrainOptions& options, const ChannelLayout& layout, const Walker& walker, int step,
+            double pace);
 
   /// Moves one kernel against its finished gradient (after Evaluator::finish()).
   /// Returns how it moved (GeodesicOpt::step()). Different kernels may be moved concurrently.
@@ -31,7 +33,8 @@ class Optimiser {
   double pace_;
   Adam adam_;
   GeodesicOpt geodesic_;
-  Adam::Four shape_sizes_, channel_sizes_;
+  Adam::Four shape_sizes_;
+  std::array<Adam::Four, kMaxChannels / 4> channel_sizes_;
 };
 
 }  // namespace heatskin

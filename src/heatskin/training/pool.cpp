@@ -88,7 +88,7 @@ void guessUnvisited(std::span<float> weights) {
 
 SamplePool::SamplePool(const Surface& surface, const FitTarget& target, const SamplingOptions& options,
                        std::uint64_t seed)
-    : options_(options), seed_(seed) {
+    : options_(options), seed_(seed), layout_(target.layout()) {
   const std::vector<SurfacePoint> drawn = sampleVisible(surface, target, options.pool, seed, streams::kPool);
   std::vector<std::uint32_t> codes(surface.faceCount()), faces(surface.faceCount());
   for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
@@ -109,16 +109,12 @@ SamplePool::SamplePool(const Surface& surface, const FitTarget& target, const Sa
   for (const SurfacePoint& p : drawn)
     points_[start[rank[p.face]]++] = p;
 
+  targets_.channels = layout_.size();
   targets_.resize(points_.size());
-  // In pieces: a second array of all colours would need as much memory as the first.
-  constexpr std::size_t kAtOnce = std::size_t{1} << 16;
-  std::vector<Vec3f> colors;
-  for (std::size_t first = 0; first < points_.size(); first += kAtOnce) {
-    const auto part = std::span(points_).subspan(first, std::min(kAtOnce, points_.size() - first));
-    colors.resize(part.size());
-    target.colors(part, colors);
-    for (std::size_t i = 0; i < part.size(); ++i)
-      targets_[first + i] = colors[i];
+  unitValues(target, points_, targets_.values);
+  if (target.hasAlpha() && layout_.everywhere()) {
+    visibilities_.resize(points_.size());
+    target.visibilities(points_, visibilities_);
   }
   errors_.assign(points_.size(),
                  static_cast<float>(options.rule == Sampling::kPaper ? options.initial_error : kUnvisited));
@@ -139,15 +135,18 @@ void SamplePool::renewSum(std::size_t block) {
 }
 
 ChannelValues SamplePool::mean() const {
-  std::array<double, kMaxChannels> sums{};
-  for (std::size_t i = 0; i < size(); ++i) {
-    for (std::size_t c = 0; c < targets_.channels; ++c)
-      sums[c] += targets_.row(i)[c];
-  }
   ChannelValues mean(static_cast<Eigen::Index>(targets_.channels));
-  for (std::size_t c = 0; c < targets_.channels; ++c) {
-    mean[static_cast<Eigen::Index>(c)] =
-        static_cast<float>(sums[c] / static_cast<double>(std::max<std::size_t>(size(), 1)));
+  for (const ChannelGroup& group : layout_.groups()) {
+    const bool seen_only = !visibilities_.empty() && !group.everywhere;
+    for (std::size_t c = group.first; c < group.first + group.count; ++c) {
+      double sum = 0, samples = 0;
+      for (std::size_t i = 0; i < size(); ++i) {
+        const double counts = seen_only ? static_cast<double>(visibilities_[i]) : 1.0;
+        sum += counts * static_cast<double>(targets_.row(i)[c]);
+        samples += counts;
+      }
+      mean[static_cast<Eigen::Index>(c)] = static_cast<float>(samples > 0 ? sum / samples : 0.0);
+    }
   }
   return mean;
 }

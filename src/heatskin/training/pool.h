@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "heatskin/kernels/channel_layout.h"
+#include "heatskin/base/channel_layout.h"
 #include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
 #include "heatskin/training/options.h"
@@ -24,10 +24,17 @@ class SamplePool {
 
   std::size_t size() const { return points_.size(); }
   std::span<const SurfacePoint> points() const { return points_; }
-  const ChannelTable& targets() const { return targets_; }  ///< [size, C]
+  const ChannelTable& targets() const { return targets_; }  ///< [size, C] parts of the ranges
+
+  /// [size] how much of each sample is seen, where samples are everywhere (ChannelLayout::everywhere()) and
+  /// some are not seen; empty otherwise: then density is proportional to visibility.
+  std::span<const float> visibilities() const { return visibilities_; }
   std::span<const float> errors() const { return errors_; }
 
-  /// Of all constants the one with the least squared error on the pool.
+  const ChannelLayout& layout() const { return layout_; }
+
+  /// Of all constants the one with the least squared error on the pool; what nobody sees does not count,
+  /// except for channels that matter everywhere.
   ChannelValues mean() const;
 
   /// Prepares batch `step` of `count` samples: increasing pool indices (the same sample may come twice).
@@ -60,7 +67,9 @@ class SamplePool {
   SamplingOptions options_;
   std::uint64_t seed_;
   std::vector<SurfacePoint> points_;
+  ChannelLayout layout_;
   ChannelTable targets_;
+  std::vector<float> visibilities_;
   std::vector<float> errors_;
   std::vector<double> sums_;  // [blocks] of kSumBlock errors (weights); empty while draws are uniform
   // The batch prepared last.

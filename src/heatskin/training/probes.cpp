@@ -34,6 +34,7 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
       std::max(options.density.insert_samples, kProbesPerKernel * options.density.max_kernels), pool.size());
   Probes probes;
   probes.resize(count, filter.channels());
+  if (!pool.visibilities().empty()) probes.visibilities.resize(count);
   std::vector<Influence> influences(count * kKeptKernels);
   parallelFor(count, 1024, [&](std::size_t begin, std::size_t end) {
     ResponseBlock responses;
@@ -57,6 +58,13 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
         probes.points[first + i] = queries[i];
         probes.targets[first + i] = pool.targets()[indices[i]];
         probes.errors[first + i] = block.channels[i] - pool.targets()[indices[i]];
+        if (!pool.visibilities().empty()) {
+          const float seen = probes.visibilities[first + i] = pool.visibilities()[indices[i]];
+          for (const ChannelGroup& group : pool.layout().groups()) {
+            for (std::size_t c = group.first; c < group.first + group.count && !group.everywhere; ++c)
+              probes.errors.row(first + i)[c] *= seen;
+          }
+        }
         probes.sums[first + i] = block.sums[i];
         probes.weights[first + i] = block.weights[i];
         probes.begin[first + i + 1] = responses.counts[i];

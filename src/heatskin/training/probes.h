@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "heatskin/base/channel_layout.h"
 #include "heatskin/evaluators/evaluator.h"
-#include "heatskin/kernels/channel_layout.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/surface/surface_point.h"
 #include "heatskin/training/options.h"
@@ -24,9 +24,10 @@ struct Influence {
 struct Probes {
   std::vector<SurfacePoint> points;   // [P]
   ChannelTable targets;               // [P, C] of the asset
-  ChannelTable errors;                // [P, C] texture - target
+  ChannelTable errors;                // [P, C] texture - target, as far as it is seen
   ChannelTable sums;                  // [P, C] sum of f c
   std::vector<float> weights;         // [P] sum of f
+  std::vector<float> visibilities;    // [P] or empty, as SamplePool::visibilities()
   std::vector<std::uint32_t> begin;   // [P + 1] of each probe's influences
   std::vector<Influence> influences;  // probe by probe
 

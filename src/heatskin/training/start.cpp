@@ -34,13 +34,24 @@ std::vector<SurfacePoint> spreadPoints(const Surface& surface, const FitTarget& 
   return chosen;
 }
 
-/// Points where colours change: drawn from `candidates` by the squared difference to the colours a short walk
-/// away. Works for whatever gives the target its colour, with or without UVs, and across UV seams.
+/// The squared difference of two rows of values that are seen by `seen`, as the loss weights it.
+float difference(const ChannelLayout& layout, const float* a, const float* b, float seen) {
+  std::array<float, kMaxChannels> visible{}, anywhere{};
+  for (const ChannelGroup& group : layout.groups()) {
+    const auto root = static_cast<float>(std::sqrt(group.weight));
+    for (std::size_t c = group.first; c < group.first + group.count; ++c)
+      (group.everywhere ? anywhere : visible)[c] = root * (b[c] - a[c]);
+  }
+  return seen * sumOfSquares(visible.data(), layout.size()) + sumOfSquares(anywhere.data(), layout.size());
+}
+
+/// Points where values change: drawn from `candidates` by the squared difference to the values a short walk
+/// away. Works for whatever gives the target its values, with or without UVs, and across UV seams.
 std::vector<SurfacePoint> detailPoints(const Surface& surface, const FitTarget& target, std::size_t count,
                                        std::uint64_t seed) {
   constexpr double kReach = 0.01;  // of a surface of size 2: a few texels of a usual texture
   constexpr std::size_t kDirections = 4;
-  constexpr std::size_t kPointsAtOnce = 1 << 14;  // colours are asked for in batches of moderate size
+  constexpr std::size_t kPointsAtOnce = 1 << 14;  // values are asked for in batches of moderate size
   const std::vector<SurfacePoint> points =
       sampleVisible(surface, target, std::max<std::size_t>(20 * count, 20'000), seed, streams::kDetail);
   count = std::min(count, points.size());
@@ -48,9 +59,11 @@ std::vector<SurfacePoint> detailPoints(const Surface& surface, const FitTarget& 
   const Walker walker(surface);
   const RandomStream random(seed, streams::kDetail + 256);
   std::vector<double> sums(points.size());
-  std::vector<SurfacePoint> ends;                // [points at once, directions]
-  std::vector<Vec3f> colors_here, colors_there;  // [points at once], [points at once, directions]
-  std::vector<float> seen;                       // [points at once, directions]
+  const ChannelLayout& layout = target.layout();
+  const std::size_t channels = layout.size();
+  std::vector<SurfacePoint> ends;  // [points at once, directions]
+  std::vector<float> here, there;  // [points at once, C], [points at once, directions, C]
+  std::vector<float> from, seen;   // visibilities: [points at once], [points at once, directions]
   for (std::size_t first = 0; first < points.size(); first += kPointsAtOnce) {
     const std::size_t batch = std::min(kPointsAtOnce, points.size() - first);
     ends.resize(kDirections * batch);
@@ -64,17 +77,21 @@ std::vector<SurfacePoint> detailPoints(const Surface& surface, const FitTarget& 
         }
       }
     });
-    colors_here.resize(batch);
-    colors_there.resize(ends.size());
+    here.resize(batch * channels);
+    there.resize(ends.size() * channels);
+    from.assign(batch, 1.0f);
     seen.resize(ends.size());
-    target.colors(std::span(points).subspan(first, batch), colors_here);
-    target.colors(ends, colors_there);
+    const auto starts = std::span(points).subspan(first, batch);
+    unitValues(target, starts, here);
+    unitValues(target, ends, there);
     target.visibilities(ends, seen);
+    if (layout.everywhere()) target.visibilities(starts, from);  // otherwise they were drawn by it
     for (std::size_t i = 0; i < batch; ++i) {
       for (std::size_t e = kDirections * i; e < kDirections * (i + 1); ++e) {
         // The rim of a cut-out and the border to another material's one colour are no detail to resolve.
         if (target.faceConstant(ends[e].face)) continue;
-        sums[first + i] += seen[e] * (colors_there[e] - colors_here[i]).squaredNorm();
+        sums[first + i] += static_cast<double>(
+            difference(layout, here.data() + i * channels, there.data() + e * channels, from[i] * seen[e]));
       }
     }
   }
@@ -95,7 +112,7 @@ std::vector<SurfacePoint> detailPoints(const Surface& surface, const FitTarget& 
 
 KernelSet startKernels(const Surface& surface, const FitTarget& target, const StartOptions& options,
                        const ChannelValues& surface_mean, std::uint64_t seed) {
-  KernelSet kernels;
+  KernelSet kernels(target.layout());
   const auto detailed = static_cast<std::size_t>(options.detail_share * static_cast<double>(options.kernels));
   std::vector<SurfacePoint> positions = spreadPoints(surface, target, options.kernels - detailed, seed);
   if (detailed > 0) {
@@ -105,8 +122,7 @@ KernelSet startKernels(const Surface& surface, const FitTarget& target, const St
   kernels.resize(positions.size());
   kernels.positions = std::move(positions);
   const RandomStream random(seed, streams::kStartParameters);
-  std::vector<Vec3f> colors(options.texture_aware ? kernels.size() : 0);
-  if (options.texture_aware) target.colors(kernels.positions, colors);
+  if (options.texture_aware) unitValues(target, kernels.positions, kernels.channels.values);
   // Channels after the fourth have draws of their own, so that they do not change those of the others.
   const RandomStream more(seed, streams::kStartParameters + 256);
   const std::size_t channels = kernels.layout.size();
@@ -120,9 +136,7 @@ KernelSet startKernels(const Surface& surface, const FitTarget& target, const St
     kernels.thresholds[i] =
         std::min(static_cast<float>(0.3 + (0.7 - 1e-8) * std::pow(b[1], 0.7)), KernelRanges::kMaxThreshold);
     float* values = kernels.channels.row(i);
-    if (options.texture_aware) {
-      kernels.channels[i] = colors[i];
-    } else {
+    if (!options.texture_aware) {
       const std::array<double, 4> first = {c[0], c[1], e[0], e[1]};
       for (std::size_t n = 0; n < channels; ++n) {
         const double u = n < first.size() ? first[n] : more.uniform(kMaxChannels * i + n);

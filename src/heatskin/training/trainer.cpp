@@ -20,8 +20,10 @@ Trainer::Trainer(const Surface& surface, const FitTarget& target, Evaluator& eva
       schedule_(options_),
       pool_(surface, target, options.sampling, options.seed),
       walker_(surface),
-      loss_(options.batch, options.clamped_colors == ClampedColors::kLedBack ? ClampGradient::kStraightThrough
-                                                                             : ClampGradient::kZero),
+      loss_(options.batch,
+            options.clamped_colors == ClampedColors::kLedBack ? ClampGradient::kStraightThrough
+                                                              : ClampGradient::kZero,
+            target.layout()),
       gradient_(options.batch) {
   state_.kernels = startKernels(surface, target, options.start, pool_.mean(), options.seed);
   state_.optimiser.reset(state_.kernels.size(), state_.kernels.layout.size());
@@ -93,7 +95,7 @@ StepReport Trainer::step() {
   StepReport report;
   report.step = state_.step++;
   report.loss = gradient_.lossSums().loss / static_cast<double>(options_.batch);
-  report.psnr = -10 * std::log10(report.loss / static_cast<double>(state_.kernels.layout.size()));
+  report.psnr = -10 * std::log10(report.loss / state_.kernels.layout.totalWeight());
   report.kernels = state_.kernels.size();
   report.seconds = total.lap();
   return report;
@@ -119,7 +121,8 @@ void Trainer::rebuildIfDue() {
 }
 
 void Trainer::moveKernels() {
-  const Optimiser optimiser(options_, walker_, state_.step, schedule_.pace(state_.step));
+  const Optimiser optimiser(options_, state_.kernels.layout, walker_, state_.step,
+                            schedule_.pace(state_.step));
   const bool count_use = schedule_.countsUse(state_.step);
   const std::size_t count = state_.kernels.size();
   motions_.resize(count);

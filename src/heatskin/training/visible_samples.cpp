@@ -23,7 +23,7 @@ std::vector<SurfacePoint> sampleVisible(const Surface& surface, const FitTarget&
   }
   const SurfaceSampler sampler(weights);
   std::vector<SurfacePoint> points(count);
-  if (!target.hasAlpha()) {
+  if (!target.hasAlpha() || target.layout().everywhere()) {
     sampler.sample(seed, stream, 0, points);
     return points;
   }

@@ -59,6 +59,35 @@ struct Scene {
       : asset(std::move(a)), surface(std::move(*buildSurface(asset))), appearance(asset, surface) {}
 };
 
+TEST(VisibleSamples, ATargetWithAlphaIsSampledEverywhereAndColoursCountAsFarAsTheyAreSeen) {
+  const Scene scene(fadingCard(AlphaMode::kBlend, false));
+  const auto layout = *ChannelLayout::ofNames({"base_color", "alpha"});
+  const AppearanceTarget both(scene.appearance, Filter::kAuto, layout);
+  SamplingOptions options;
+  options.pool = 40'000;
+  const SamplePool pool(scene.surface, both, options, 1);
+  ASSERT_EQ(pool.visibilities().size(), pool.size());
+  double seen = 0, red = 0;
+  for (std::size_t i = 0; i < pool.size(); ++i) {
+    const float alpha = scene.appearance.alpha(pool.points()[i]);
+    ASSERT_EQ(pool.visibilities()[i], alpha);
+    ASSERT_EQ(pool.targets().row(i)[3], alpha);
+    ASSERT_EQ(Vec3f(pool.targets().row(i)), scene.appearance.color(pool.points()[i]));
+    seen += static_cast<double>(alpha);
+    red += static_cast<double>(alpha * pool.targets().row(i)[0]);
+  }
+  // Alpha 4 x / 255 over 64 columns has the mean 126 / 255; one standard deviation is 0.0015.
+  EXPECT_NEAR(seen / 40'000, 126.0 / 255, 0.006);
+  EXPECT_NEAR(pool.mean()[3], seen / 40'000, 1e-6);
+  EXPECT_NEAR(pool.mean()[0], red / seen, 1e-6);
+  EXPECT_GT(pool.mean()[0], 0.6) << "red grows with alpha: what is hardly seen hardly counts";
+
+  // Without alpha as a channel density follows visibility, and nothing more is to be done.
+  const SamplePool visible(scene.surface, AppearanceTarget(scene.appearance, Filter::kAuto), options, 1);
+  EXPECT_TRUE(visible.visibilities().empty());
+  EXPECT_NEAR(visible.mean()[0], pool.mean()[0], 0.01);
+}
+
 /// A loss that depends on the place, for expectations.
 double someLoss(const Vec3f& color) {
   return static_cast<double>(color.x() * color.x() + 0.1f);

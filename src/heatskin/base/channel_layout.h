@@ -3,7 +3,9 @@
 // What a texture holds at a point: C numbers, in named groups ("base_color" 3, "alpha" 1, ...). C is known at
 // run time; arrays of such values are [N, C], row after row.
 
+#include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,24 +27,45 @@ constexpr std::size_t paddedChannels(std::size_t channels) {
   return (channels + 3) / 4 * 4;
 }
 
-/// Channels that belong together.
+/// Channels that belong together, and how they are treated.
 struct ChannelGroup {
-  std::string name;
+  std::string name;  ///< lower-case letters, digits and underscores, at most kMaxChannelName
   std::size_t count = 0;
-  std::size_t first = 0;  ///< number of its first channel
+  std::size_t first = 0;                      ///< number of its first channel; set by ChannelLayout::make()
+  std::array<float, 2> range = {0.0f, 1.0f};  ///< least and largest value
+  // For training alone; files do not hold them.
+  double rate = 1;          ///< factor of the learning rates of its channels
+  double weight = 1;        ///< of its squared errors in the loss and in density control
+  bool everywhere = false;  ///< matters also where nobody sees the surface (alpha); set by make()
 
   bool operator==(const ChannelGroup&) const = default;
 };
 
+/// Longest name of a group, in bytes.
+inline constexpr std::size_t kMaxChannelName = 64;
+
+/// Largest end of a range: squares of what lies inside stay far from overflow.
+inline constexpr float kMaxChannelValue = 1e6f;
+
 /// Which channels there are, in order.
+///
+/// Kernels know channels as parts of their range: 0 is the least value and 1 the largest (toUnit(),
+/// fromUnit()). A range of [0, 1], as base_color has it, changes nothing.
 class ChannelLayout {
  public:
   /// base_color, three channels.
-  ChannelLayout() : groups_{{"base_color", 3, 0}}, size_(3) {}
+  ChannelLayout();
 
-  /// Groups one after the other; their `first` is ignored. Names must differ, no group may be empty, and
-  /// there must be 1 to kMaxChannels channels.
+  /// Groups one after the other. Names must differ, and those heatskin knows (knownChannels()) have their
+  /// number of channels; no group may be empty, there must be 1 to kMaxChannels channels, ranges are
+  /// increasing and wide enough to be told apart in float, rates and weights are positive.
   static Result<ChannelLayout> make(std::vector<ChannelGroup> groups);
+
+  /// Groups that heatskin knows: "base_color", "alpha".
+  static Result<ChannelLayout> ofNames(std::span<const std::string_view> names);
+  static Result<ChannelLayout> ofNames(std::initializer_list<std::string_view> names) {
+    return ofNames(std::span(names.begin(), names.size()));
+  }
 
   std::size_t size() const { return size_; }
   std::span<const ChannelGroup> groups() const { return groups_; }
@@ -50,12 +73,35 @@ class ChannelLayout {
   /// The group of a name, or null.
   const ChannelGroup* find(std::string_view name) const;
 
+  /// The group of a channel.
+  const ChannelGroup& groupOf(std::size_t channel) const;
+
+  /// True when some group matters also where nobody sees the surface.
+  bool everywhere() const;
+
+  /// Sum of the groups' weights, each times its channels.
+  double totalWeight() const;
+
+  /// True when every range is [0, 1]: values are parts of their ranges as they are.
+  bool isUnit() const { return unit_; }
+
+  /// Parts of the ranges from values and back, in place; [N, C].
+  void toUnit(std::span<float> values) const;
+  void fromUnit(std::span<float> values) const;
+
+  /// Same names, numbers and ranges, whatever training makes of them: a file of one can hold the other.
+  bool sameChannels(const ChannelLayout& other) const;
+
   bool operator==(const ChannelLayout&) const = default;
 
  private:
   std::vector<ChannelGroup> groups_;
   std::size_t size_ = 0;
+  bool unit_ = true;
 };
+
+/// The groups that have a meaning of their own, with their number of channels: base_color (sRGB), alpha.
+std::span<const ChannelGroup> knownChannels();
 
 /// Values of many points.
 struct ChannelTable {
