@@ -60,6 +60,10 @@ std::string decibels(double psnr) {
 
 void addEvaluation(Json& document, const Evaluation& evaluation) {
   addDecibels(document, "surface_psnr", evaluation.surface_psnr);
+  if (evaluation.channels.size() > 1) {
+    for (const ChannelQuality& channel : evaluation.channels)
+      addDecibels(document["channels"][channel.name], "psnr", channel.psnr);
+  }
   document["surface_samples"] = evaluation.surface_samples;
   document["surface_max_error"] = jsonNumber(evaluation.surface_max_error);
   document["filter"] = evaluation.filter_used;
@@ -107,6 +111,9 @@ ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
   rows.emplace_back("surface",
                     fmt::format("{} on {} points (textures read {})", decibels(evaluation.surface_psnr),
                                 grouped(evaluation.surface_samples), filterPhrase(evaluation.filter_used)));
+  for (const ChannelQuality& channel : evaluation.channels) {
+    if (channel.name != "base_color") rows.emplace_back(channel.name, decibels(channel.psnr));
+  }
   if (evaluation.visible_share < 1)
     rows.emplace_back("visible", fmt::format("{} of the surface; the rest does not count",
                                              percent(evaluation.visible_share)));

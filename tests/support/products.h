@@ -2,6 +2,7 @@
 
 // Assets of every kind and kernels on them, for tests of the product file.
 
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -112,10 +113,12 @@ inline Asset mirroredInstances() {
 }
 
 /// Kernels all over the surface with every parameter spread over its range; the same ones every time.
-inline KernelSet randomKernels(const Surface& surface, std::size_t count, std::uint64_t seed = 1) {
-  KernelSet kernels;
+inline KernelSet randomKernels(const Surface& surface, std::size_t count, std::uint64_t seed = 1,
+                               const ChannelLayout& layout = {}) {
+  KernelSet kernels(layout);
   kernels.resize(count);
-  kernels.mean = Vec3f(0.4f, 0.5f, 0.6f);
+  for (Eigen::Index c = 0; c < kernels.mean.size(); ++c)
+    kernels.mean[c] = std::array{0.4f, 0.5f, 0.6f}[static_cast<std::size_t>(c % 3)];
   kernels.positions = sampleSurface(surface, count, seed, 5);
   const RandomStream random(seed, 6);
   for (std::size_t i = 0; i < count; ++i) {
@@ -124,7 +127,12 @@ inline KernelSet randomKernels(const Surface& surface, std::size_t count, std::u
     kernels.anisotropies[i] = static_cast<float>(std::exp(u[1] * std::log(200.0)));
     kernels.thresholds[i] = static_cast<float>(1 - 0.7 * std::exp(-6 * v[0]));
     kernels.sharpnesses[i] = static_cast<float>(10 * std::exp(v[1] * std::log(20.0)));
-    kernels.channels[i] = Vec3(2 * w[0] - 1, 2 * w[1] - 1, 2 * random.uniform(4 * i + 3) - 1).cast<float>();
+    const std::array<double, 3> first = {w[0], w[1], random.uniform(4 * i + 3)};
+    const RandomStream more(seed, 7);
+    for (std::size_t c = 0; c < layout.size(); ++c) {
+      const double part = c < 3 ? first[c] : more.uniform(kMaxChannels * i + c);
+      kernels.channels.row(i)[c] = static_cast<float>(2 * part - 1);
+    }
   }
   return kernels;
 }

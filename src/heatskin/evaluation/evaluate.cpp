@@ -46,6 +46,40 @@ struct SurfaceSums {
   double psnr() const { return psnrFromMse(squared / (3 * seen)); }
 };
 
+/// One group after the other: its channels of the texture against the same of the reference.
+std::vector<ChannelQuality> measureChannels(const KernelTexture& texture, const Reference& reference,
+                                            std::span<const SurfacePoint> points,
+                                            std::span<const float> visible, Filter filter) {
+  const ChannelLayout& layout = texture.layout();
+  std::vector<float> values(points.size() * layout.size()), truth;
+  texture.values(points, values);
+  std::vector<ChannelQuality> result;
+  for (const ChannelGroup& group : layout.groups()) {
+    const auto alone = ChannelLayout::make({group});
+    if (!alone || !Appearance::knows(*alone)) continue;
+    truth.resize(points.size() * group.count);
+    reference.values(points, *alone, truth, filter);
+    const double range = static_cast<double>(group.range[1]) - static_cast<double>(group.range[0]);
+    double squared = 0, counted = 0;
+    ChannelQuality quality{group.name, 0, 0};
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const double counts = group.everywhere ? 1.0 : static_cast<double>(visible[i]);
+      if (!(counts > 0)) continue;
+      for (std::size_t c = 0; c < group.count; ++c) {
+        const double error =
+            static_cast<double>(values[i * layout.size() + group.first + c] - truth[i * group.count + c]) /
+            range;
+        squared += counts * error * error;
+        quality.max_error = std::max(quality.max_error, std::abs(error));
+      }
+      counted += counts * static_cast<double>(group.count);
+    }
+    quality.psnr = psnrFromMse(squared / counted);
+    result.push_back(std::move(quality));
+  }
+  return result;
+}
+
 Result<void> measureSurface(const KernelTexture& texture, const Reference& reference,
                             const EvaluationOptions& options, Evaluation& result) {
   const auto points = sampleSurface(texture.surface(), options.surface_samples, options.seed, kSurfaceStream);
@@ -76,6 +110,13 @@ Result<void> measureSurface(const KernelTexture& texture, const Reference& refer
   result.visible_share = all.seen / static_cast<double>(points.size());
   for (const auto& [material, sums] : by_material) {
     result.materials.push_back({material, sums.seen / all.seen, sums.psnr(), sums.below_half / sums.seen});
+  }
+
+  // One group alone is base_color, and its figures are known.
+  if (texture.layout().groups().size() == 1) {
+    result.channels = {{"base_color", result.surface_psnr, result.surface_max_error}};
+  } else {
+    result.channels = measureChannels(texture, reference, points, visible, options.filter);
   }
 
   const auto count = static_cast<double>(points.size());

@@ -46,10 +46,18 @@ struct MaterialQuality {
   double uncovered = 0;  ///< part of its visible area with a weight sum below 0.5
 };
 
+/// What one group of channels contributes, on the surface samples. Values count as parts of the group's
+/// range.
+struct ChannelQuality {
+  std::string name;
+  double psnr = 0;       ///< dB against the range; infinite if identical
+  double max_error = 0;  ///< largest difference
+};
+
 struct Evaluation {
   // On the surface samples, weighted by the reference's visibility: what nobody sees does not count.
-  double surface_psnr = 0;         ///< dB over all samples and channels; infinite if identical
-  double surface_max_error = 0;    ///< largest channel difference, 0..1
+  double surface_psnr = 0;         ///< of base_color: dB over all samples and channels; infinite if identical
+  double surface_max_error = 0;    ///< of base_color: largest channel difference, 0..1
   double coverage_below_half = 0;  ///< share of samples with a weight sum below 0.5
   double coverage_defect = 0;      ///< share of samples with a weight sum below 0.5 that are also wrong by
                                    ///< more than 2/255 in some channel; elsewhere the mean colour is right
@@ -58,6 +66,8 @@ struct Evaluation {
   std::size_t surface_samples = 0;
   double visible_share = 1;                ///< of the area: mean visibility of the samples
   std::vector<MaterialQuality> materials;  ///< those with visible samples, by number
+  std::vector<ChannelQuality> channels;  ///< groups the texture and the reference both have. What nobody sees
+                                         ///< counts for those that matter everywhere (ChannelGroup)
   Filter filter = Filter::kAuto;
   std::string filter_used;     ///< Appearance::filterUsed()
   double query_mpoints_s = 0;  ///< median over the runs, millions of points per second, all threads
@@ -78,8 +88,9 @@ struct Evaluation {
   std::optional<SeamJump> seam, reference_seam;
 };
 
-/// Everything above. Same texture, reference and options: same numbers on any number of threads, but for the
-/// query rate. Fails when cancelled or when a metric refuses its input (a picture too small for LPIPS).
+/// Everything above; pictures and seams are of base_color, which the texture must have. Same texture,
+/// reference and options: same numbers on any number of threads, but for the query rate. Fails when cancelled
+/// or when a metric refuses its input (a picture too small for LPIPS).
 Result<Evaluation> evaluate(const KernelTexture& texture, const Reference& reference,
                             const EvaluationOptions& options = {}, Progress& progress = silentProgress());
 

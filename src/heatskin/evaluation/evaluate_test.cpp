@@ -74,6 +74,34 @@ TEST(Evaluate, JumpsOfTheReferenceAreTold) {
   EXPECT_EQ(result->reference_seam->median, 0) << "most edges lie inside one half";
 }
 
+TEST(Evaluate, EveryGroupOfChannelsHasFiguresOfItsOwn) {
+  Asset asset = testing::flatAsset(testing::cube(2), {1, 1, 1, 0.25f});
+  asset.materials[0].alpha_mode = AlphaMode::kBlend;
+  auto surface = std::make_shared<const Surface>(std::move(*buildSurface(asset)));
+  const Appearance appearance(asset, *surface);
+  // Nobody but the texture knows the height: there is nothing to compare.
+  KernelSet kernels(*ChannelLayout::make({{"base_color", 3}, {"height", 1, 0, {-5, 5}}, {"alpha", 1}}));
+  kernels.mean << 0.9f, 1.0f, 1.0f, 0.3f, 0.5f;
+  const auto texture = KernelTexture::create(surface, kernels, EvaluatorOptions());
+  ASSERT_TRUE(texture);
+  const auto result = evaluate(*texture, appearance, quick());
+  ASSERT_TRUE(result);
+  ASSERT_EQ(result->channels.size(), 2u);
+  EXPECT_EQ(result->channels[0].name, "base_color");
+  EXPECT_NEAR(result->channels[0].psnr, -10 * std::log10(0.01 / 3), 1e-4);
+  EXPECT_NEAR(result->channels[0].psnr, result->surface_psnr, 1e-9);
+  EXPECT_NEAR(result->channels[0].max_error, 0.1, 1e-6);
+  EXPECT_EQ(result->channels[1].name, "alpha");
+  EXPECT_NEAR(result->channels[1].psnr, -20 * std::log10(0.25), 1e-4);
+  EXPECT_NEAR(result->channels[1].max_error, 0.25, 1e-6);
+
+  const KernelTexture plain = constantTexture(asset, {0.9f, 1, 1});
+  const auto one = evaluate(plain, Appearance(asset, plain.surface()), quick());
+  ASSERT_TRUE(one);
+  ASSERT_EQ(one->channels.size(), 1u);
+  EXPECT_EQ(one->channels[0].psnr, one->surface_psnr);
+}
+
 TEST(Evaluate, AConstantErrorHasItsKnownDecibels) {
   const Asset asset = testing::flatAsset(testing::cube(2), {1, 1, 1, 1});
   const KernelTexture texture = constantTexture(asset, {0.9f, 1, 1});

@@ -142,6 +142,12 @@ void Reference::look(std::span<const SurfacePoint> points, std::span<Vec3f> colo
                  [&](const SurfacePoint& p) { return appearance_->faceMaterial(p.face); });
 }
 
+void Reference::values(std::span<const SurfacePoint> points, const ChannelLayout& layout,
+                       std::span<float> out, Filter filter) const {
+  std::vector<SurfacePoint> storage;
+  appearance_->values(toReference(points, storage), layout, out, filter);
+}
+
 void Reference::visibilities(std::span<const SurfacePoint> points, std::span<float> visibilities,
                              Filter filter) const {
   std::vector<SurfacePoint> storage;

@@ -51,6 +51,10 @@ class Reference {
   void look(std::span<const SurfacePoint> points, std::span<Vec3f> colors, std::span<float> visibilities,
             std::span<int> materials, Filter filter) const;
 
+  /// Ground-truth values of channels that Appearance::knows(); `out` is [points, C].
+  void values(std::span<const SurfacePoint> points, const ChannelLayout& layout, std::span<float> out,
+              Filter filter) const;
+
   /// How much of the reference is seen at points of the texture's surface; spans of one length.
   void visibilities(std::span<const SurfacePoint> points, std::span<float> visibilities, Filter filter) const;
 

@@ -29,13 +29,13 @@ struct KernelRanges {
 /// Kernel parameters as parallel arrays of one length.
 struct KernelSet {
   ChannelLayout layout;                 ///< what the channels are
-  ChannelValues mean;                   ///< [C] m, in [0, 1]; colours are sRGB
+  ChannelValues mean;                   ///< [C] m, in [0, 1]: part of the channel's range; colours are sRGB
   std::vector<SurfacePoint> positions;  // [N]
   std::vector<float> angles;            // [N] theta: direction of the long axis against the face's first axis
   std::vector<float> anisotropies;      // [N] eta
   std::vector<float> thresholds;        // [N] eps
   std::vector<float> sharpnesses;       // [N] s
-  ChannelTable channels;                // [N, C] c, residual to the mean
+  ChannelTable channels;                // [N, C] c, residual to the mean, also as part of the range
 
   /// No kernels, a mean of 1/2.
   KernelSet() : KernelSet(ChannelLayout()) {}

@@ -121,7 +121,7 @@ void setFallbackColors(const KernelTexture& texture, Asset& asset) {
       return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end());
     }
   };
-  const Vec3f mean_srgb = texture.kernels().mean;
+  const Vec3f mean_srgb(texture.kernels().mean.data() + texture.layout().find("base_color")->first);
   const Vec3 plain(linearFromSrgb(mean_srgb[0]), linearFromSrgb(mean_srgb[1]), linearFromSrgb(mean_srgb[2]));
   for (std::size_t m = 0; m < asset.meshes.size(); ++m) {
     std::map<Vec3, Vec3, Less> by_place;

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "heatskin/appearance/appearance.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/plural.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
@@ -53,8 +54,8 @@ bool hasVaryingColor(const Asset& asset) {
 
 /// Primitives of one colour get materials of their own, which keep it; all others get vertex colours, to be
 /// filled in. A primitive without vertex colours is one whose material decides: that can be told in a file.
-void separateConstants(const Asset& asset, Asset& out) {
-  const bool keep_constants = hasVaryingColor(asset);
+/// Without `keep_constants` no material decides.
+void separateConstants(const Asset& asset, bool keep_constants, Asset& out) {
   std::map<int, int> constant_of;
   for (std::size_t m = 0; m < asset.meshes.size(); ++m) {
     for (std::size_t p = 0; p < asset.meshes[m].primitives.size(); ++p) {
@@ -79,7 +80,7 @@ void separateConstants(const Asset& asset, Asset& out) {
 
 /// The asset without its colours: kernels take their place, except where materials keep theirs. Cut-outs
 /// stay: a texture that makes its material transparent is kept in white.
-Asset withoutColors(const Asset& asset) {
+Asset withoutColors(const Asset& asset, const ChannelLayout& layout) {
   Asset out;
   out.path = asset.path;
   out.instances = asset.instances;
@@ -110,7 +111,7 @@ Asset withoutColors(const Asset& asset) {
     }
     out.materials.push_back(std::move(material));
   }
-  separateConstants(asset, out);
+  separateConstants(asset, hasVaryingColor(asset) && Appearance::knows(layout), out);
   return out;
 }
 
@@ -151,7 +152,7 @@ class KernelWriter {
     out.anisotropy = kernels.anisotropies[i];
     out.threshold = kernels.thresholds[i];
     out.sharpness = kernels.sharpnesses[i];
-    out.color = kernels.channels[i];
+    out.channels = kernels.channels[i];
     const SurfacePoint& p = kernels.positions[i];
     const double angle = kernels.angles[i];
     out.position = triangles_.toTriangle(p);
@@ -197,18 +198,18 @@ Result<KernelSet> unpackKernels(const ProductExtension& extension, std::span<con
     return inputError(fmt::format("was made for {}, the scene has {}: the geometry was changed",
                                   plural(extension.triangles, "triangle", "triangles"), triangles.size()));
   }
-  if (bytes.size() % kKernelBytes != 0 || bytes.size() / kKernelBytes != extension.kernels) {
+  const std::size_t stride = kernelBytes(extension.layout.size());
+  if (bytes.size() % stride != 0 || bytes.size() / stride != extension.kernels) {
     return inputError(fmt::format("{} bytes are expected for {}, the buffer view has {}",
-                                  extension.kernels * kKernelBytes,
-                                  plural(extension.kernels, "kernel", "kernels"), bytes.size()));
+                                  extension.kernels * stride, plural(extension.kernels, "kernel", "kernels"),
+                                  bytes.size()));
   }
-  KernelSet kernels;
-  kernels.mean = extension.mean_color;
+  KernelSet kernels(extension.layout);
+  kernels.mean = extension.mean;
   kernels.resize(extension.kernels);
   for (std::size_t i = 0; i < extension.kernels; ++i) {
     StoredKernel kernel;
-    const auto code = bytes.subspan(i * kKernelBytes).first<kKernelBytes>();
-    if (const auto problem = unpackKernel(code, extension.ranges, kernel)) {
+    if (const auto problem = unpackKernel(bytes.subspan(i * stride, stride), extension.ranges, kernel)) {
       return inputError(fmt::format("kernel {}: {}", i, *problem));
     }
     const std::uint32_t triangle = kernel.position.triangle;
@@ -226,7 +227,7 @@ Result<KernelSet> unpackKernels(const ProductExtension& extension, std::span<con
     kernels.anisotropies[i] = kernel.anisotropy;
     kernels.thresholds[i] = kernel.threshold;
     kernels.sharpnesses[i] = kernel.sharpness;
-    kernels.channels[i] = kernel.color;
+    kernels.channels[i] = kernel.channels;
   }
   return kernels;
 }
@@ -240,10 +241,10 @@ const RawExtension* findExtension(const Asset& asset) {
 
 /// What a reader will see: positions as float32, around the origin of their mesh. Writing and reading the
 /// geometry once makes its surface the one every reader of the product builds.
-Result<Asset> storedGeometry(const Asset& asset) {
+Result<Asset> storedGeometry(const Asset& asset, const ChannelLayout& layout) {
   GlbOptions bare;
   bare.normals = false;
-  const auto geometry = encodeGlb(withoutColors(asset), bare);
+  const auto geometry = encodeGlb(withoutColors(asset, layout), bare);
   if (!geometry) return geometry.error();
   auto stored = readGltfBytes(*geometry, "product.glb");
   if (!stored) return failure(stored.error().message);
@@ -270,11 +271,11 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
                                          const EvaluatorOptions& options, const ProductInfo& info,
                                          const Preparation& preparation) {
   if (kernels.size() == 0) return failure("a product needs at least one kernel");
-  if (kernels.layout != ChannelLayout()) {
-    return failure(fmt::format("a product holds the three channels of base_color, the kernels have {}",
-                               plural(kernels.layout.size(), "channel", "channels")));
+  if (kernels.layout.groups()[0].name != "base_color") {
+    return failure(fmt::format("a product begins with the channels of base_color, the kernels with {}",
+                               kernels.layout.groups()[0].name));
   }
-  if (!kernels.mean.allFinite()) return failure("the mean colour is not a number");
+  if (!kernels.mean.allFinite()) return failure("the mean is not a number");
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     if (kernels.positions[i].face >= surface.faceCount() || !isFinite(kernels, i)) {
       return failure(fmt::format("kernel {} has no place on the surface or a value that is not a number", i));
@@ -283,7 +284,8 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
 
   ProductExtension extension;
   extension.options = options;
-  extension.mean_color = kernels.mean.cwiseMax(0.0f).cwiseMin(1.0f);
+  extension.layout = kernels.layout;
+  extension.mean = kernels.mean.cwiseMax(0.0f).cwiseMin(1.0f);
   extension.kernels = kernels.size();
   extension.triangles = countTriangles(asset);
   extension.info = info;
@@ -292,7 +294,7 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
     return failure(readable.error().message);
   }
 
-  auto stored = storedGeometry(asset);
+  auto stored = storedGeometry(asset, kernels.layout);
   if (!stored) return stored.error();
   auto built = buildSurface(*stored, surfaceOptions(options));
   if (!built) return failure(built.error().message);
@@ -300,20 +302,20 @@ Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surf
 
   if (countTriangles(*stored) != extension.triangles) return failure("triangles were lost in writing");
   extension.constant_materials = constantMaterials(*stored);
-  std::vector<std::uint8_t> bytes(kernels.size() * kKernelBytes);
+  const std::size_t stride = kernelBytes(kernels.layout.size());
+  std::vector<std::uint8_t> bytes(kernels.size() * stride);
   // HKTex's aligned bases at 0 and 180 degrees differ.
   KernelWriter writer(asset, surface, *stored, *stored_surface, traits(methodOf(options)).periodic_angle);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    packKernel(writer(kernels, i), extension.ranges,
-               std::span(bytes).subspan(i * kKernelBytes).first<kKernelBytes>());
+    packKernel(writer(kernels, i), extension.ranges, std::span(bytes).subspan(i * stride, stride));
   }
 
   // The fallback shows the kernels as stored, so that reading and writing again gives the same file.
   auto rounded = unpackKernels(extension, bytes, *stored, *stored_surface);
   if (!rounded) return failure(rounded.error().message);
-  const auto texture =
-      KernelTexture::create(stored_surface, std::move(*rounded), options, preparation,
-                            constantFaces(*stored, *stored_surface, extension.constant_materials));
+  const auto texture = KernelTexture::create(
+      stored_surface, std::move(*rounded), options, preparation,
+      constantFaces(*stored, *stored_surface, extension.constant_materials, kernels.layout));
   if (!texture) return texture.error();
   setFallbackColors(*texture, *stored);
 
@@ -366,7 +368,7 @@ Result<Product> decode(Asset asset) {
   }
 
   Product product;
-  product.constants = constantFaces(asset, *surface, extension->constant_materials);
+  product.constants = constantFaces(asset, *surface, extension->constant_materials, extension->layout);
   product.kernels = std::move(*kernels);
   product.options = extension->options;
   product.info = extension->info;
@@ -391,7 +393,7 @@ Filter fitFilter(const ProductInfo& info) {
 
 Result<bool> useStoredGeometry(Asset& asset) {
   try {
-    auto stored = storedGeometry(asset);
+    auto stored = storedGeometry(asset, {});
     if (!stored) return stored.error();
     if (!sameShape(asset, *stored)) return false;
     bool changed = false;

@@ -13,6 +13,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "heatskin/appearance/appearance.h"
+
 namespace heatskin {
 namespace {
 
@@ -26,7 +28,7 @@ constexpr std::size_t kMaxInfoBytes = 256;
 /// enough.
 constexpr std::size_t kWrittenInfoBytes = kMaxInfoBytes / 3;
 
-/// Kernels are 20 bytes, so this is a gigabyte of them.
+/// Kernels are 20 bytes and more, so this is at least a gigabyte of them.
 constexpr std::size_t kMaxKernels = std::size_t{50} << 20;
 
 /// No scene has as many.
@@ -252,14 +254,66 @@ Json rangeJson(const std::array<double, 2>& range) {
   return Json::array({range[0], range[1]});
 }
 
+Json channelsJson(const ChannelLayout& layout, const ChannelValues& mean) {
+  Json json = Json::array();
+  for (const ChannelGroup& group : layout.groups()) {
+    const auto first = mean.begin() + static_cast<std::ptrdiff_t>(group.first);
+    json.push_back({{"name", group.name},
+                    {"count", group.count},
+                    {"range", group.range},
+                    {"mean", std::vector<float>(first, first + static_cast<std::ptrdiff_t>(group.count))}});
+  }
+  return json;
+}
+
+/// The groups of a file of version 2. `strict`: unknown properties are refused.
+void readChannels(Reader& root, bool strict, std::optional<Error>& error, ProductExtension& extension) {
+  const Json* list = root.property("channels");
+  if (list == nullptr) return;
+  if (!list->is_array() || list->empty() || list->size() > kMaxChannels) {
+    return root.refuse(fmt::format("channels must be an array of 1 to {} groups", kMaxChannels));
+  }
+  std::vector<ChannelGroup> groups;
+  std::vector<double> mean;
+  for (std::size_t g = 0; g < list->size() && !error; ++g) {
+    Reader reader(&(*list)[g], fmt::format("channels[{}]", g), error);
+    ChannelGroup& group = groups.emplace_back();
+    group.name = reader.text("name");
+    reader.size("count", group.count, 1, kMaxChannels);
+    std::array<double, 2> range{0, 1};
+    const auto most = static_cast<double>(kMaxChannelValue);
+    reader.range("range", range, -most, most);
+    group.range = {static_cast<float>(range[0]), static_cast<float>(range[1])};
+    if (error) return;
+    const std::vector<double> values = reader.numbers("mean", group.count, 0, 1);
+    mean.insert(mean.end(), values.begin(), values.end());
+    if (strict) reader.finish();
+  }
+  if (error) return;
+  auto layout = ChannelLayout::make(std::move(groups));
+  if (!layout) return root.refuse("channels: " + layout.error().message);
+  if (layout->groups()[0].name != "base_color") return root.refuse("channels must begin with base_color");
+  extension.mean.resize(static_cast<Eigen::Index>(mean.size()));
+  for (std::size_t c = 0; c < mean.size(); ++c)
+    extension.mean[static_cast<Eigen::Index>(c)] = static_cast<float>(mean[c]);
+  extension.layout = std::move(*layout);
+}
+
 }  // namespace
 
 std::string writeExtension(const ProductExtension& extension) {
   Json json;
-  json["version"] = fmt::format("{}.{}", kFormatMajor, kFormatMinor);
+  // A base colour alone is what version 1 is made for, and what older readers understand.
+  const bool plain = extension.layout.sameChannels(ChannelLayout());
+  json["version"] = plain ? fmt::format("{}.{}", kFormatMajor, kFormatMinor)
+                          : fmt::format("{}.{}", kChannelFormatMajor, kChannelFormatMinor);
   json["triangles"] = extension.triangles;
-  const Vec3f& mean = extension.mean_color;
-  json["meanColor"] = {mean[0], mean[1], mean[2]};
+  const ChannelValues& mean = extension.mean;
+  if (plain) {
+    json["meanColor"] = {mean[0], mean[1], mean[2]};
+  } else {
+    json["channels"] = channelsJson(extension.layout, mean);
+  }
   Json& kernels = json["kernels"];
   kernels["bufferView"] = extension.buffer_view;
   kernels["count"] = extension.kernels;
@@ -293,15 +347,20 @@ Result<ProductExtension> readExtension(const std::string& text) {
   if (error) return *error;
   const auto version = parseVersion(version_text);
   if (!version) return inputError(fmt::format("version '{}' is not of the form 1.0", version_text));
-  if ((*version)[0] != kFormatMajor) {
-    return inputError(fmt::format("version {} is not supported, only {}.x; use a newer heatskin",
-                                  version_text, kFormatMajor));
+  const bool plain = (*version)[0] == kFormatMajor;
+  if (!plain && (*version)[0] != kChannelFormatMajor) {
+    return inputError(fmt::format("version {} is not supported, only {}.x and {}.x; use a newer heatskin",
+                                  version_text, kFormatMajor, kChannelFormatMajor));
   }
-  const bool newer = (*version)[1] > kFormatMinor;
+  const bool newer = (*version)[1] > (plain ? kFormatMinor : kChannelFormatMinor);
 
   root.size("triangles", extension.triangles, 1, std::numeric_limits<std::uint32_t>::max() - 1);
-  const std::vector<double> mean = root.numbers("meanColor", 3, 0, 1);
-  extension.mean_color = Vec3(mean[0], mean[1], mean[2]).cast<float>();
+  if (plain) {
+    const std::vector<double> mean = root.numbers("meanColor", 3, 0, 1);
+    extension.mean = Vec3(mean[0], mean[1], mean[2]).cast<float>();
+  } else {
+    readChannels(root, !newer, error, extension);
+  }
 
   Reader kernels = root.object("kernels");
   kernels.size("bufferView", extension.buffer_view, 0, std::numeric_limits<std::uint32_t>::max());
@@ -335,6 +394,8 @@ Result<ProductExtension> readExtension(const std::string& text) {
   }
   if (root.has("constantMaterials"))
     extension.constant_materials = root.increasing("constantMaterials", kMaxMaterials);
+  if (!extension.constant_materials.empty() && !Appearance::knows(extension.layout))
+    root.refuse("has constantMaterials and channels that materials say nothing about");
   extension.info.seed = seed;
   extension.info.steps = static_cast<int>(steps);
 

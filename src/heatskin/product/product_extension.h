@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "heatskin/base/channel_layout.h"
 #include "heatskin/base/result.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/evaluators/method.h"
@@ -18,18 +19,21 @@ namespace heatskin {
 inline constexpr const char* kExtensionName = "HSK_kernel_texture";
 
 /// Readers refuse another major version. A larger minor version only adds properties that may be ignored.
-inline constexpr int kFormatMajor = 1;
-inline constexpr int kFormatMinor = 1;
+/// Textures of base_color alone are written as version 1.1, others as 2.0.
+inline constexpr int kFormatMajor = 1, kFormatMinor = 1;
+inline constexpr int kChannelFormatMajor = 2, kChannelFormatMinor = 0;
 
 /// What the extension's object says.
 struct ProductExtension {
   EvaluatorOptions options;
   QuantizeRanges ranges;
-  Vec3f mean_color = Vec3f::Zero();
-  std::size_t kernels = 0;      ///< at least 1
-  std::size_t buffer_view = 0;  ///< index in the file
+  ChannelLayout layout;                ///< base_color comes first
+  ChannelValues mean = Vec3f::Zero();  ///< [C] in [0, 1]: part of the channel's range
+  std::size_t kernels = 0;             ///< at least 1
+  std::size_t buffer_view = 0;         ///< index in the file
   std::size_t triangles = 0;  ///< of the scene, as a check that the geometry is still the one it was made for
-  std::vector<std::size_t> constant_materials;  ///< increasing; their faces have the factor's colour
+  std::vector<std::size_t> constant_materials;  ///< increasing; their faces have the factor's colour and
+                                                ///< alpha; only where the layout has nothing else
   ProductInfo info;
 };
 

@@ -26,7 +26,7 @@ ProductExtension unusual() {
   local.join_corners = true;
   local.proxy_faces = 5000;
   e.options = local;
-  e.mean_color = {0.1f, 0.2f, 1.0f};
+  e.mean = Vec3f(0.1f, 0.2f, 1.0f);
   e.kernels = 7;
   e.buffer_view = 3;
   e.triangles = 12;
@@ -97,7 +97,8 @@ TEST(ProductExtension, EverythingComesBack) {
   EXPECT_EQ(a.euclidean, b.euclidean);
   EXPECT_EQ(a.sight, b.sight);
   EXPECT_EQ(a.edge_tolerance, b.edge_tolerance);
-  EXPECT_EQ(read->mean_color, e.mean_color);
+  EXPECT_EQ(read->mean, e.mean);
+  EXPECT_EQ(read->layout, ChannelLayout());
   EXPECT_EQ(read->kernels, e.kernels);
   EXPECT_EQ(read->buffer_view, e.buffer_view);
   EXPECT_EQ(read->triangles, e.triangles);
@@ -261,7 +262,8 @@ TEST(ProductExtension, NumbersThatJsonDoesNotHaveAreRefused) {
 }
 
 TEST(ProductExtension, MajorVersionsMustBeKnownMinorOnesNeedNot) {
-  EXPECT_NE(refusalAt("/version", "2.0").find("newer heatskin"), std::string::npos);
+  EXPECT_NE(refusalAt("/version", "3.0").find("newer heatskin"), std::string::npos);
+  EXPECT_NE(refusalAt("/version", "2.0").find("has no channels"), std::string::npos);
   EXPECT_NE(refusalAt("/version", "0.9"), "");
   for (const char* bad : {"", "1", "1.", ".0", "-1.0", "1.0.0", "1.-1", "one", "1.0 ", "99999999999.0"}) {
     EXPECT_NE(refusalAt("/version", bad), "") << bad;
@@ -273,6 +275,117 @@ TEST(ProductExtension, MajorVersionsMustBeKnownMinorOnesNeedNot) {
   EXPECT_EQ(refusal(newer), "") << "properties of later minor versions may be ignored";
   newer["version"] = "1.0";
   EXPECT_NE(refusal(newer), "");
+}
+
+/// Five groups with eleven channels.
+ProductExtension eleven() {
+  ProductExtension e = unusual();
+  e.layout = *ChannelLayout::make({{"base_color", 3},
+                                   {"alpha", 1},
+                                   {"height", 1, 0, {-0.1f, 3}},
+                                   {"slope", 2, 0, {-1, 1}},
+                                   {"glow", 4, 0, {0, 50}}});
+  e.mean.resize(11);
+  for (Eigen::Index c = 0; c < 11; ++c)
+    e.mean[c] = 0.09f * static_cast<float>(c);
+  return e;
+}
+
+TEST(ProductExtension, ABaseColourIsVersionOneAndAnyOtherChannelsAreVersionTwo) {
+  const Json one = Json::parse(writeExtension(unusual())), two = Json::parse(writeExtension(eleven()));
+  EXPECT_EQ(one["version"], "1.1");
+  EXPECT_FALSE(one.contains("channels"));
+  EXPECT_EQ(two["version"], "2.0");
+  EXPECT_FALSE(two.contains("meanColor"));
+  const ProductExtension e = eleven();
+  const auto read = readExtension(two.dump());
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->layout, e.layout);
+  EXPECT_EQ(read->mean, e.mean);
+  EXPECT_EQ(writeExtension(*read), writeExtension(e));
+  // Version 2 may hold a base colour alone; who writes it again makes it a version 1.
+  Json plain = two;
+  plain["channels"].erase(plain["channels"].begin() + 1, plain["channels"].end());
+  const auto alone = readExtension(plain.dump());
+  ASSERT_TRUE(alone) << alone.error().message;
+  EXPECT_EQ(alone->layout, ChannelLayout());
+  EXPECT_EQ(Json::parse(writeExtension(*alone))["version"], "1.1");
+  // Minor versions as ever.
+  Json newer = two;
+  newer["channels"][1]["surprise"] = 1;
+  EXPECT_NE(refusal(newer).find("surprise"), std::string::npos);
+  newer["version"] = "2.3";
+  EXPECT_EQ(refusal(newer), "");
+}
+
+TEST(ProductExtension, HostileChannelsAreRefused) {
+  const Json good = Json::parse(writeExtension(eleven()));
+  const auto refused = [&](const char* pointer, const Json& value) {
+    Json json = good;
+    json[Json::json_pointer(pointer)] = value;
+    const std::string message = refusal(json);
+    EXPECT_EQ(message.empty() || message.find("channels") != std::string::npos, true) << message;
+    return !message.empty();
+  };
+  for (const Json& bad : {Json(), Json(3), Json("base_color"), Json::object(), Json::array(),
+                          Json::array({Json::array()}), Json::array({1, 2, 3})}) {
+    EXPECT_TRUE(refused("/channels", bad)) << bad;
+  }
+  Json many = Json::array();
+  for (int i = 0; i < 100'000; ++i)
+    many.push_back(1);
+  EXPECT_TRUE(refused("/channels", many));
+  for (std::size_t g = 0; g < 5; ++g) {
+    const std::string at = "/channels/" + std::to_string(g);
+    for (const char* key : {"/name", "/count", "/range", "/mean"}) {
+      Json missing = good;
+      missing["channels"][g].erase(key + 1);
+      EXPECT_NE(refusal(missing).find(key + 1), std::string::npos);
+      EXPECT_TRUE(refused((at + key).c_str(), nullptr));
+      EXPECT_TRUE(refused((at + key).c_str(), Json::object()));
+    }
+    for (const Json& count :
+         {Json(0), Json(-1), Json(1.5), Json(17), Json(5), Json(1e300), Json(std::uint64_t{1} << 63)}) {
+      EXPECT_TRUE(refused((at + "/count").c_str(), count)) << count;
+    }
+    for (const Json& range :
+         {Json({1, 0}), Json({0, 0}), Json({0, nullptr}), Json({0, 1e30}), Json({-1e300, 0}), Json({0}),
+          Json({0, 1, 2}), Json({1000, 1000.0001}), Json({"0", "1"})}) {
+      EXPECT_TRUE(refused((at + "/range").c_str(), range)) << range;
+    }
+    EXPECT_TRUE(refused((at + "/mean/0").c_str(), 1.01));
+    EXPECT_TRUE(refused((at + "/mean/0").c_str(), -0.01));
+    EXPECT_TRUE(refused((at + "/mean/0").c_str(), nullptr));
+    for (const char* name : {"", "Alpha", "a b", "../x"})
+      EXPECT_TRUE(refused((at + "/name").c_str(), name)) << name;
+    EXPECT_TRUE(refused((at + "/name").c_str(), std::string(65, 'a')));
+    EXPECT_TRUE(refused((at + "/name").c_str(), g == 1 ? "height" : "alpha"))
+        << "twice, or not alpha's channels";
+  }
+  EXPECT_TRUE(refused("/channels/0/range", {0, 2})) << "a base colour has one range";
+  Json turned = good;
+  std::swap(turned["channels"][0], turned["channels"][1]);
+  EXPECT_NE(refusal(turned).find("begin with base_color"), std::string::npos);
+  // Seventeen channels in groups that are possible one by one.
+  Json wide = good;
+  wide["channels"][4]["count"] = 10;
+  wide["channels"][4]["mean"] = std::vector<double>(10, 0.5);
+  EXPECT_NE(refusal(wide).find("1 to 16 channels, not 17"), std::string::npos) << refusal(wide);
+  // NaN has no JSON; written as text it is no JSON at all.
+  std::string text = good.dump();
+  text.replace(text.find("50"), 2, "NaN");
+  EXPECT_FALSE(readExtension(text));
+  Json mixed = good;
+  mixed["meanColor"] = {0.5, 0.5, 0.5};
+  EXPECT_NE(refusal(mixed).find("meanColor"), std::string::npos);
+  Json old = good;
+  old["version"] = "1.1";
+  EXPECT_NE(refusal(old), "");
+  Json constants = good;
+  constants["constantMaterials"] = {0};
+  EXPECT_NE(refusal(constants).find("constantMaterials"), std::string::npos) << "nothing says their height";
+  constants["channels"].erase(constants["channels"].begin() + 2, constants["channels"].end());
+  EXPECT_EQ(refusal(constants), "") << "a material has a colour and an alpha";
 }
 
 TEST(ProductExtension, ExtrasAreAllowedEverywhere) {

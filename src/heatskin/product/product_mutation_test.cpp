@@ -51,6 +51,13 @@ void expectUsable(const Product& product) {
     ASSERT_TRUE(color.allFinite());
     ASSERT_TRUE(color.minCoeff() >= 0 && color.maxCoeff() <= 1);
   }
+  const ChannelLayout& layout = texture->layout();
+  std::vector<float> values(points.size() * layout.size());
+  texture->values(points, values);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto& range = layout.groupOf(i % layout.size()).range;
+    ASSERT_TRUE(values[i] >= range[0] && values[i] <= range[1]) << values[i];
+  }
 }
 
 void expectOneLine(const Error& error) {
@@ -59,15 +66,15 @@ void expectOneLine(const Error& error) {
   ASSERT_EQ(error.kind, ErrorKind::kInput) << error.message;
 }
 
-std::string seedProduct(std::string_view method = "local") {
+std::string seedProduct(std::string_view method = "local", const ChannelLayout& layout = {}) {
   const Asset asset = assetOf(cube(1));
   const auto surface = buildSurface(asset);
   MethodChoice options;
   options.method = *methodNamed(method);
   options.thermal.rank = options.spectral.modes = 16;
   options.thermal.routing_dimensions = 8;
-  const auto glb =
-      encodeProduct(asset, *surface, randomKernels(*surface, 6), options.options(), {"test", "draft", 1, 2});
+  const auto glb = encodeProduct(asset, *surface, randomKernels(*surface, 6, 1, layout), options.options(),
+                                 {"test", "draft", 1, 2});
   EXPECT_TRUE(glb) << glb.error().message;
   return {glb->begin(), glb->end()};
 }
@@ -98,8 +105,15 @@ TEST(ProductMutation, DamagedFilesAreRefusedOrUsable) {
   EXPECT_GT(refused, 50u);
 }
 
-TEST(ProductMutation, DamagedExtensionsAreRefusedOrUsable) {
-  const std::string file = seedProduct();
+class ProductMutationOf : public ::testing::TestWithParam<ChannelLayout> {};
+INSTANTIATE_TEST_SUITE_P(Channels, ProductMutationOf,
+                         ::testing::Values(ChannelLayout(), *ChannelLayout::make({{"base_color", 3},
+                                                                                  {"alpha", 1},
+                                                                                  {"glow", 7, 0, {-3, 40}}})),
+                         [](const auto& layout) { return std::to_string(layout.param.size()); });
+
+TEST_P(ProductMutationOf, DamagedExtensionsAreRefusedOrUsable) {
+  const std::string file = seedProduct("local", GetParam());
   auto good = readGltfBytes({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()}, "a.glb");
   ASSERT_TRUE(good) << good.error().message;
   std::size_t read = 0, refused = 0;

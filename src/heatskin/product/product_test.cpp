@@ -17,6 +17,7 @@
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/io/load.h"
 #include "heatskin/product/asset_constants.h"
+#include "heatskin/product/quantize.h"
 #include "heatskin/product/source_triangles.h"
 #include "heatskin/texture/kernel_texture.h"
 
@@ -447,13 +448,88 @@ TEST(Product, WhatCannotBeStoredIsRefused) {
   std::get<local::LocalOptions>(f.options).max_radius = 0;
   EXPECT_TRUE(refused()) << "options no reader would take";
   f = fitted(assetOf(cube(1)), 3);
-  KernelSet four(*ChannelLayout::make({{"base_color", 3}, {"alpha", 1}}));
-  four.positions = f.kernels.positions;
-  four.resize(f.kernels.size());
-  f.kernels = four;
+  f.kernels = randomKernels(*f.surface, 3, 1, *ChannelLayout::ofNames({"alpha", "base_color"}));
   const auto encoded = encodeProduct(f.asset, *f.surface, f.kernels, f.options, kInfo);
   ASSERT_FALSE(encoded);
-  EXPECT_NE(encoded.error().message.find("4 channels"), std::string::npos) << encoded.error().message;
+  EXPECT_NE(encoded.error().message.find("begins with the channels of base_color"), std::string::npos)
+      << encoded.error().message;
+}
+
+TEST(Product, AnyChannelsComeBackWithinTheStepsOfTheCodes) {
+  for (const auto& layout :
+       {*ChannelLayout::ofNames({"base_color", "alpha"}),
+        *ChannelLayout::make({{"base_color", 3}, {"height", 2, 0, {-2, 6}}, {"glow", 11, 0, {0, 100}}})}) {
+    for (const Asset& asset : {assetOf(bumpySphere(2, 0.2, 3)), manyMaterials()}) {
+      Fitted f = fitted(asset, 0);
+      f.kernels = randomKernels(*f.surface, 200, 4, layout);
+      const auto glb = encodeProduct(f.asset, *f.surface, f.kernels, f.options, kInfo);
+      ASSERT_TRUE(glb) << glb.error().message;
+      const auto product = decoded(*glb);
+      ASSERT_TRUE(product) << product.error().message;
+      EXPECT_EQ(product->kernels.layout, layout);
+      EXPECT_EQ(product->kernels.mean, f.kernels.mean);
+      EXPECT_EQ(product->model_bytes, 200 * kernelBytes(layout.size()));
+      for (std::size_t i = 0; i < f.kernels.size(); ++i) {
+        for (std::size_t c = 0; c < layout.size(); ++c) {
+          const double step = c == 2 ? 1.0 / 511 : c < 3 ? 1.0 / 1023 : kChannelStep;
+          ASSERT_NEAR(product->kernels.channels.row(i)[c], f.kernels.channels.row(i)[c], 0.501 * step);
+        }
+      }
+      // Reading and writing again changes nothing.
+      const auto again =
+          encodeProduct(product->asset, *product->surface, product->kernels, product->options, product->info);
+      ASSERT_TRUE(again) << again.error().message;
+      EXPECT_EQ(*again, *glb);
+      // Faces whose material says everything have its colour and alpha; where there are other channels,
+      // no material does.
+      EXPECT_EQ(product->constants.empty(), asset.materials.empty() || !layout.find("alpha"));
+      const auto texture =
+          KernelTexture::create(product->surface, product->kernels, product->options, {}, product->constants);
+      ASSERT_TRUE(texture);
+      const auto points = sampleSurface(*product->surface, 2000, 1);
+      std::vector<float> values(points.size() * layout.size()), weights(points.size());
+      std::vector<Vec3f> colors(points.size());
+      texture->values(points, values, weights);
+      texture->colors(points, colors);
+      const Appearance appearance(product->asset, *product->surface);
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        const float* row = values.data() + i * layout.size();
+        ASSERT_EQ(colors[i], Vec3f(row));
+        for (const ChannelGroup& group : layout.groups()) {
+          for (std::size_t c = group.first; c < group.first + group.count; ++c)
+            ASSERT_TRUE(row[c] >= group.range[0] && row[c] <= group.range[1]);
+        }
+        if (product->constants.find(points[i].face) == nullptr) continue;
+        ASSERT_EQ(weights[i], 1);
+        ASSERT_EQ(row[3], appearance.alpha(points[i]));
+        ASSERT_EQ(colors[i], appearance.color(points[i]));
+      }
+    }
+  }
+}
+
+TEST(Product, ABaseColourIsStoredTheSameWhateverComesAfterIt) {
+  Fitted f = fitted(assetOf(bumpySphere(2, 0.2, 3)), 50);
+  const auto plain = decoded(*encodeProduct(f.asset, *f.surface, f.kernels, f.options, kInfo));
+  KernelSet more(*ChannelLayout::ofNames({"base_color", "alpha"}));
+  more.resize(50);
+  more.positions = f.kernels.positions;
+  more.angles = f.kernels.angles;
+  more.anisotropies = f.kernels.anisotropies;
+  more.thresholds = f.kernels.thresholds;
+  more.sharpnesses = f.kernels.sharpnesses;
+  more.mean.head<3>() = f.kernels.mean;
+  for (std::size_t i = 0; i < 50; ++i)
+    std::copy_n(f.kernels.channels.row(i), 3, more.channels.row(i));
+  const auto both = decoded(*encodeProduct(f.asset, *f.surface, more, f.options, kInfo));
+  ASSERT_TRUE(plain && both);
+  const auto points = sampleSurface(*plain->surface, 500, 2);
+  std::vector<Vec3f> a(500), b(500);
+  KernelTexture::create(plain->surface, plain->kernels, plain->options)->colors(points, a);
+  KernelTexture::create(both->surface, both->kernels, both->options)->colors(points, b);
+  // Sums of four channels may be added in another order than those of three.
+  for (std::size_t i = 0; i < points.size(); ++i)
+    ASSERT_LE((a[i] - b[i]).cwiseAbs().maxCoeff(), 1e-6f);
 }
 
 // The strict reader.
@@ -480,7 +556,7 @@ TEST(ProductReader, SaysWhatIsWrong) {
     const std::string message = errorAfter(glb, from, to);
     EXPECT_NE(message.find(expected), std::string::npos) << from << " -> " << to << ": " << message;
   };
-  contains("\"version\":\"1.1\"", "\"version\":\"2.1\"", "version 2.1 is not supported");
+  contains("\"version\":\"1.1\"", "\"version\":\"3.1\"", "version 3.1 is not supported");
   contains("\"triangles\":12", "\"triangles\":13", "geometry was changed");
   contains("\"count\":3,\"aniso", "\"count\":2,\"aniso",
            "40 bytes are expected for 2 kernels, the buffer view has 60");

@@ -1,6 +1,7 @@
 #include "heatskin/product/quantize.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <numbers>
 
@@ -12,6 +13,9 @@ constexpr std::uint32_t kFull = 65535;
 
 /// Codes of an angle: [0, pi) in 65,536 steps, because pi is 0 again.
 constexpr double kAngleSteps = 65536;
+
+/// Codes of further channels run from 0 (-1) over the middle (exactly 0) to twice the middle (+1).
+constexpr std::uint32_t kChannelMiddle = 32767;
 
 /// Colour codes run from 0 (-1) over the middle (exactly 0) to twice the middle (+1): 11, 11 and 10 bits.
 constexpr std::array<std::uint32_t, 3> kColorMiddle = {1023, 1023, 511};
@@ -82,8 +86,13 @@ std::array<std::uint32_t, 3> barycentricCodes(const Vec3& barycentric) {
 
 }  // namespace
 
-void packKernel(const StoredKernel& kernel, const QuantizeRanges& ranges,
-                std::span<std::uint8_t, kKernelBytes> out) {
+void packKernel(const StoredKernel& kernel, const QuantizeRanges& ranges, std::span<std::uint8_t> out) {
+  const auto channels = static_cast<std::size_t>(kernel.channels.size());
+  assert(channels >= 3 && out.size() == kernelBytes(channels));
+  const auto codeOfResidual = [&](std::size_t channel, std::uint32_t middle) {
+    const auto value = static_cast<double>(kernel.channels[static_cast<Eigen::Index>(channel)]);
+    return static_cast<std::uint32_t>(std::lround((std::clamp(value, -1.0, 1.0) + 1) * middle));
+  };
   std::uint8_t* at = out.data();
   put(at, kernel.position.triangle, 4);
   const auto b = barycentricCodes(kernel.position.barycentric);
@@ -95,16 +104,18 @@ void packKernel(const StoredKernel& kernel, const QuantizeRanges& ranges,
   put(at, codeOf(kernel.threshold, ranges.threshold, rarity), 2);
   put(at, codeOf(kernel.sharpness, ranges.sharpness, logarithm), 2);
   std::uint32_t color = 0;
-  for (std::size_t c = 0; c < 3; ++c) {
-    const double unit =
-        std::clamp(static_cast<double>(kernel.color[static_cast<Eigen::Index>(c)]), -1.0, 1.0);
-    color |= static_cast<std::uint32_t>(std::lround((unit + 1) * kColorMiddle[c])) << kColorShift[c];
-  }
+  for (std::size_t c = 0; c < 3; ++c)
+    color |= codeOfResidual(c, kColorMiddle[c]) << kColorShift[c];
   put(at, color, 4);
+  for (std::size_t c = 3; c < channels; ++c)
+    put(at, codeOfResidual(c, kChannelMiddle), 2);
 }
 
-std::optional<std::string> unpackKernel(std::span<const std::uint8_t, kKernelBytes> bytes,
-                                        const QuantizeRanges& ranges, StoredKernel& out) {
+std::optional<std::string> unpackKernel(std::span<const std::uint8_t> bytes, const QuantizeRanges& ranges,
+                                        StoredKernel& out) {
+  assert(bytes.size() >= kKernelBytes && bytes.size() <= kernelBytes(kMaxChannels) && bytes.size() % 2 == 0);
+  const std::size_t channels = 3 + (bytes.size() - kKernelBytes) / 2;
+  out.channels.resize(static_cast<Eigen::Index>(channels));
   const std::uint8_t* at = bytes.data();
   out.position.triangle = take(at, 4);
   const std::uint32_t b0 = take(at, 2), b1 = take(at, 2);
@@ -118,8 +129,14 @@ std::optional<std::string> unpackKernel(std::span<const std::uint8_t, kKernelByt
   for (std::size_t c = 0; c < 3; ++c) {
     const std::uint32_t code = (color >> kColorShift[c]) & kColorMask[c];
     if (code > 2 * kColorMiddle[c]) return "its colour is beyond 1";
-    out.color[static_cast<Eigen::Index>(c)] =
+    out.channels[static_cast<Eigen::Index>(c)] =
         static_cast<float>(static_cast<double>(code) / kColorMiddle[c] - 1);
+  }
+  for (std::size_t c = 3; c < channels; ++c) {
+    const std::uint32_t code = take(at, 2);
+    if (code > 2 * kChannelMiddle) return "the value of a channel is beyond 1";
+    out.channels[static_cast<Eigen::Index>(c)] =
+        static_cast<float>(static_cast<double>(code) / kChannelMiddle - 1);
   }
   return std::nullopt;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -44,7 +45,7 @@ StoredKernel randomKernel(std::uint64_t i) {
   k.threshold = std::clamp(static_cast<float>(1 - 0.7 * std::exp(-crowd * uniform())),
                            KernelRanges::kMinThreshold, KernelRanges::kMaxThreshold);
   k.sharpness = static_cast<float>(10 + 190 * uniform());
-  k.color = Vec3(2 * uniform() - 1, 2 * uniform() - 1, 2 * uniform() - 1).cast<float>();
+  k.channels = Vec3(2 * uniform() - 1, 2 * uniform() - 1, 2 * uniform() - 1).cast<float>();
   return k;
 }
 
@@ -72,9 +73,9 @@ TEST(Quantize, EveryValueIsWithinHalfAStep) {
     // 1 - eps is a whole number of 2^-24 steps near 1.
     ASSERT_LE(std::abs((1.0 - q.threshold) - (1.0 - k.threshold)),
               (1.0 - k.threshold) * kHalf * kThresholdStep + 0x1.0p-25);
-    ASSERT_LE(std::abs(q.color[0] - k.color[0]), kHalf / 1023);
-    ASSERT_LE(std::abs(q.color[1] - k.color[1]), kHalf / 1023);
-    ASSERT_LE(std::abs(q.color[2] - k.color[2]), kHalf / 511);
+    ASSERT_LE(std::abs(q.channels[0] - k.channels[0]), kHalf / 1023);
+    ASSERT_LE(std::abs(q.channels[1] - k.channels[1]), kHalf / 1023);
+    ASSERT_LE(std::abs(q.channels[2] - k.channels[2]), kHalf / 511);
   }
 }
 
@@ -97,8 +98,8 @@ TEST(Quantize, ValuesStayInTheirRanges) {
   EXPECT_EQ(b.threshold, KernelRanges::kMaxThreshold);
   EXPECT_EQ(a.sharpness, KernelRanges::kMinSharpness);
   EXPECT_EQ(b.sharpness, KernelRanges::kMaxSharpness);
-  EXPECT_EQ(a.color, Vec3f(-1, -1, -1));
-  EXPECT_EQ(b.color, Vec3f(1, 1, 1));
+  EXPECT_EQ(Vec3f(a.channels), Vec3f(-1, -1, -1));
+  EXPECT_EQ(Vec3f(b.channels), Vec3f(1, 1, 1));
   EXPECT_EQ(a.position.barycentric, Vec3(0, 0, 1));
   EXPECT_EQ(b.position.barycentric, Vec3(0, 1, 0));
   EXPECT_LT(b.angle, std::numbers::pi);
@@ -128,7 +129,7 @@ TEST(Quantize, AScaleFromExactlyTheLeastThresholdStaysInRange) {
 
 TEST(Quantize, NoColourAndBlackStayExact) {
   StoredKernel k;
-  EXPECT_EQ(unpack(pack(k)).color, Vec3f::Zero());
+  EXPECT_EQ(Vec3f(unpack(pack(k)).channels), Vec3f(Vec3f::Zero()));
 }
 
 TEST(Quantize, AnAngleOfPiIsZero) {
@@ -154,12 +155,49 @@ TEST(Quantize, BytesAreAsDocumented) {
   k.anisotropy = 200;
   k.threshold = 0.3f;
   k.sharpness = 10;
-  k.color = {-1, 0, 1};
+  k.channels = Vec3f(-1, 0, 1);
   const Code code = pack(k);
   const Code expected = {4,    3,    2, 1, 0x00, 0x40, 0xFF, 0x7F, 0x00, 0x80,
                          0xFF, 0xFF, 0, 0, 0,    0,    0x00, 0xF8, 0x9F, 0xFF};
   // 0.25 x 65535 = 16383.75 and 0.5 x 65535 = 32767.5: what is missing goes to the largest remainders.
   EXPECT_EQ(code, expected);
+}
+
+TEST(Quantize, FurtherChannelsHaveTwoBytesEach) {
+  EXPECT_EQ(kernelBytes(3), kKernelBytes);
+  for (const std::size_t channels : {4u, 11u, 16u}) {
+    const RandomStream random(9, channels);
+    std::vector<std::uint8_t> code(kernelBytes(channels)), again(code.size());
+    ASSERT_EQ(code.size(), 20 + 2 * (channels - 3));
+    for (std::uint64_t i = 0; i < 2000; ++i) {
+      StoredKernel k = randomKernel(i);
+      const Code colors = pack(k);
+      k.channels.conservativeResize(static_cast<Eigen::Index>(channels));
+      for (std::size_t c = 3; c < channels; ++c) {
+        // Beyond both ends, too, and exactly nothing.
+        const auto value = static_cast<float>(2.2 * random.uniform(16 * i + c) - 1.1);
+        k.channels[static_cast<Eigen::Index>(c)] = c == 3 && i % 3 == 0 ? 0.0f : value;
+      }
+      packKernel(k, {}, code);
+      ASSERT_TRUE(std::equal(colors.begin(), colors.end(), code.begin())) << "the rest is what it was";
+      StoredKernel q;
+      ASSERT_EQ(unpackKernel(code, {}, q), std::nullopt);
+      ASSERT_EQ(q.channels.size(), k.channels.size());
+      for (Eigen::Index c = 3; c < q.channels.size(); ++c)
+        ASSERT_LE(std::abs(q.channels[c] - std::clamp(k.channels[c], -1.0f, 1.0f)), kHalf * kChannelStep);
+      if (i % 3 == 0) {
+        ASSERT_EQ(q.channels[3], 0.0f);
+      }
+      packKernel(q, {}, again);
+      ASSERT_EQ(again, code);
+    }
+    code[20] = code[21] = 0xFF;
+    StoredKernel kernel;
+    EXPECT_NE(unpackKernel(code, {}, kernel), std::nullopt) << "65535 is no code";
+    code[20] = 0xFE;
+    EXPECT_EQ(unpackKernel(code, {}, kernel), std::nullopt);
+    EXPECT_EQ(kernel.channels[3], 1.0f);
+  }
 }
 
 TEST(Quantize, CodesWithoutMeaningAreRefused) {

@@ -1,7 +1,10 @@
 #include "heatskin/texture/kernel_texture.h"
 
+#include <algorithm>
+#include <cassert>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -40,15 +43,39 @@ Result<KernelTexture> KernelTexture::create(std::shared_ptr<const Surface> surfa
   return texture;
 }
 
+void KernelTexture::values(std::span<const SurfacePoint> points, std::span<float> values,
+                           std::span<float> weights) const {
+  evaluateChannels(*evaluator_, filter_, points, values, weights);
+  layout().fromUnit(values);
+  if (constants_.empty()) return;
+  const std::size_t channels = layout().size();
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const float* constant = constants_.find(points[i].face);
+    if (constant == nullptr) continue;
+    std::copy_n(constant, channels, values.data() + i * channels);
+    if (!weights.empty()) weights[i] = 1;
+  }
+}
+
 void KernelTexture::colors(std::span<const SurfacePoint> points, std::span<Vec3f> colors,
                            std::span<float> weights) const {
-  evaluateColors(*evaluator_, filter_, points, colors, weights);
-  if (constants_.empty()) return;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const Vec3f* constant = constants_.find(points[i].face);
-    if (constant == nullptr) continue;
-    colors[i] = *constant;
-    if (!weights.empty()) weights[i] = 1;
+  const ChannelGroup* base_color = layout().find("base_color");
+  assert(base_color != nullptr);
+  const std::size_t channels = layout().size();
+  if (channels == 3) {
+    static_assert(sizeof(Vec3f) == 3 * sizeof(float));
+    values(points, {colors.empty() ? nullptr : colors[0].data(), 3 * colors.size()}, weights);
+    return;
+  }
+  // In pieces of moderate memory.
+  constexpr std::size_t kAtOnce = std::size_t{1} << 16;
+  std::vector<float> all;
+  for (std::size_t first = 0; first < points.size(); first += kAtOnce) {
+    const std::size_t count = std::min(kAtOnce, points.size() - first);
+    all.resize(count * channels);
+    values(points.subspan(first, count), all, weights.empty() ? weights : weights.subspan(first, count));
+    for (std::size_t i = 0; i < count; ++i)
+      colors[first + i] = Eigen::Map<const Vec3f>(all.data() + i * channels + base_color->first);
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The finished texture: a kernel set bound to a surface and an evaluator; a colour for every surface point.
+// The finished texture: a kernel set bound to a surface and an evaluator; values for every surface point.
 
 #include <memory>
 #include <span>
@@ -18,20 +18,25 @@ namespace heatskin {
 class KernelTexture {
  public:
   /// Fails as makeEvaluator() does, and when the kernels reach more faces than can be held or than the memory
-  /// budget allows (base/memory_budget.h). Faces of `constants` have their colour and a coverage of 1,
-  /// whatever the kernels are.
+  /// budget allows (base/memory_budget.h). Faces of `constants` have their values and a coverage of 1,
+  /// whatever the kernels are; the constants have the kernels' channels.
   static Result<KernelTexture> create(std::shared_ptr<const Surface> surface, KernelSet kernels,
                                       const EvaluatorOptions& options, const Preparation& preparation = {},
                                       ConstantFaces constants = {});
 
   const Surface& surface() const { return *surface_; }
   const KernelSet& kernels() const { return kernels_; }
+  const ChannelLayout& layout() const { return kernels_.layout; }
   const EvaluatorOptions& options() const { return options_; }
   const Evaluator& evaluator() const { return *evaluator_; }
   const ConstantFaces& constants() const { return constants_; }
 
-  /// Colours (sRGB in [0, 1]) and weight sums ("coverage"; below 1 the colour falls back to the mean).
-  /// `colors` is [points]; `weights` is [points] or empty.
+  /// Values of all channels, within the ranges of the layout, and weight sums ("coverage"; below 1 values
+  /// fall back to the mean). `values` is [points, C]; `weights` is [points] or empty.
+  void values(std::span<const SurfacePoint> points, std::span<float> values,
+              std::span<float> weights = {}) const;
+
+  /// Colours alone (base_color, sRGB in [0, 1]), which the layout must have; `colors` is [points].
   void colors(std::span<const SurfacePoint> points, std::span<Vec3f> colors,
               std::span<float> weights = {}) const;
 
