@@ -130,6 +130,70 @@ Vec3 texelBarycentric(std::uint32_t face, const Chart& chart, int x, int y, int 
   return best;
 }
 
+/// Counts the faces by kind; returns those that repeat the texture, in order.
+std::vector<raster::RepeatedFace> countFaces(std::uint32_t face_count, const FaceUvs& uvs,
+                                             const std::vector<std::uint8_t>& include, AtlasBuffer& atlas) {
+  struct Block {
+    std::size_t drawn = 0, without_uvs = 0, without_area = 0, cut = 0;
+    std::vector<raster::RepeatedFace> repeated;
+  };
+  std::vector<Block> blocks(blockCount(face_count, kFacesPerBlock));
+  parallelBlocks(face_count, kFacesPerBlock, [&](std::size_t number, std::size_t begin, std::size_t end) {
+    Block& block = blocks[number];
+    for (std::size_t f = begin; f < end; ++f) {
+      const auto face = static_cast<std::uint32_t>(f);
+      Chart chart;
+      const FaceKind kind = chartOf(face, uvs, include, chart);
+      block.drawn += kind == FaceKind::kDrawn ? 1 : 0;
+      block.without_uvs += kind == FaceKind::kNoUvs ? 1 : 0;
+      block.without_area += kind == FaceKind::kNoArea ? 1 : 0;
+      if (kind != FaceKind::kDrawn || !chart.repeated) continue;
+      if (const auto repeated = repeatedFace(face, chart, atlas.width, atlas.height)) {
+        block.repeated.push_back(*repeated);
+        block.cut += repeated->cut() ? 1 : 0;
+      }
+    }
+  });
+  std::vector<raster::RepeatedFace> repeated;
+  for (const Block& block : blocks) {
+    atlas.faces_drawn += block.drawn;
+    atlas.faces_without_uvs += block.without_uvs;
+    atlas.faces_without_area += block.without_area;
+    atlas.faces_cut += block.cut;
+    repeated.insert(repeated.end(), block.repeated.begin(), block.repeated.end());
+  }
+  return repeated;
+}
+
+/// Draws the other faces in every unit square they touch. The first face in index order keeps a texel.
+void drawSquares(std::uint32_t face_count, const FaceUvs& uvs, const std::vector<std::uint8_t>& include,
+                 AtlasBuffer& atlas, std::vector<std::uint32_t>& coverage) {
+  std::vector<double> key(atlas.face.size(),
+                          -1.0);  // every face has the key 0: no face wins over an earlier one
+  raster::Target target;
+  target.width = atlas.width;
+  target.height = atlas.height;
+  target.face = atlas.face.data();
+  target.key = key.data();
+  target.coverage = coverage.data();
+  target.enough_coverage = 2;  // more is only counted as overlap
+  const auto addFaces = [&](std::size_t begin, std::size_t end, raster::ItemSink& sink) {
+    for (std::size_t f = begin; f < end; ++f) {
+      const auto face = static_cast<std::uint32_t>(f);
+      Chart chart;
+      if (chartOf(face, uvs, include, chart) != FaceKind::kDrawn || chart.repeated) continue;
+      for (int v = chart.first_v; v <= chart.last_v; ++v) {
+        for (int u = chart.first_u; u <= chart.last_u; ++u) {
+          std::array<std::int64_t, 3> x, y;
+          snappedCorners(chart, u, v, atlas.width, atlas.height, x, y);
+          sink.addSnapped(face, x, y);  // within a unit square's length: inside the guard band
+        }
+      }
+    }
+  };
+  raster::drawFaces(face_count, addFaces, target);
+}
+
 /// Draws faces that repeat the texture, in the order of faces, over what is there already: the lowest face
 /// keeps a texel.
 void drawRepeated(std::span<const raster::RepeatedFace> faces, AtlasBuffer& atlas,
@@ -148,6 +212,31 @@ void drawRepeated(std::span<const raster::RepeatedFace> faces, AtlasBuffer& atla
       if (all && ++covering == 2) break;
     }
   });
+}
+
+/// Where on its face every covered texel is; counts covered and overlapped ones.
+void findPlaces(const FaceUvs& uvs, const std::vector<std::uint32_t>& coverage, AtlasBuffer& atlas) {
+  struct Count {
+    std::size_t covered = 0, overlapped = 0;
+  };
+  const auto height = static_cast<std::size_t>(atlas.height), width = static_cast<std::size_t>(atlas.width);
+  std::vector<Count> counts(blockCount(height, kRowsPerBlock));
+  parallelBlocks(height, kRowsPerBlock, [&](std::size_t block, std::size_t begin, std::size_t end) {
+    for (std::size_t texel = begin * width; texel < end * width; ++texel) {
+      const std::uint32_t face = atlas.face[texel];
+      if (face == kNone) continue;
+      ++counts[block].covered;
+      counts[block].overlapped += coverage[texel] > 1 ? 1 : 0;
+      Chart chart;
+      chartOf(face, uvs, {}, chart);
+      atlas.barycentric[texel] = texelBarycentric(face, chart, static_cast<int>(texel % width),
+                                                  static_cast<int>(texel / width), atlas.width, atlas.height);
+    }
+  });
+  for (const Count& count : counts) {
+    atlas.covered_texels += count.covered;
+    atlas.overlapped_texels += count.overlapped;
+  }
 }
 
 }  // namespace
@@ -176,94 +265,11 @@ AtlasBuffer rasteriseAtlas(std::uint32_t face_count, const FaceUvs& uvs, const A
   atlas.height = height;
   atlas.face.assign(texels, kNone);
   atlas.barycentric.assign(texels, Vec3::Zero());
-
-  std::vector<std::array<std::size_t, 4>> counts(blockCount(face_count, kFacesPerBlock));
-  std::vector<std::vector<raster::RepeatedFace>> repeated_blocks(counts.size());
-  parallelBlocks(face_count, kFacesPerBlock, [&](std::size_t block, std::size_t begin, std::size_t end) {
-    counts[block] = {0, 0, 0, 0};
-    for (std::size_t f = begin; f < end; ++f) {
-      Chart chart;
-      switch (chartOf(static_cast<std::uint32_t>(f), uvs, options.include, chart)) {
-        case FaceKind::kDrawn:
-          ++counts[block][0];
-          if (chart.repeated) {
-            const auto face = repeatedFace(static_cast<std::uint32_t>(f), chart, width, height);
-            if (!face) break;
-            repeated_blocks[block].push_back(*face);
-            if (face->cut()) ++counts[block][3];
-          }
-          break;
-        case FaceKind::kNoUvs:
-          ++counts[block][1];
-          break;
-        case FaceKind::kNoArea:
-          ++counts[block][2];
-          break;
-        case FaceKind::kExcluded:
-          break;
-      }
-    }
-  });
-  for (const auto& count : counts) {
-    atlas.faces_drawn += count[0];
-    atlas.faces_without_uvs += count[1];
-    atlas.faces_without_area += count[2];
-    atlas.faces_cut += count[3];
-  }
-
-  std::vector<raster::RepeatedFace> repeated;
-  // Every key is 0: the first face in index order keeps the texel.
-  std::vector<double> key(texels, -1.0);
+  const std::vector<raster::RepeatedFace> repeated = countFaces(face_count, uvs, options.include, atlas);
   std::vector<std::uint32_t> coverage(texels, 0);
-  raster::Target target;
-  target.width = width;
-  target.height = height;
-  target.face = atlas.face.data();
-  target.key = key.data();
-  target.coverage = coverage.data();
-  target.enough_coverage = 2;  // more is only counted as overlap
-  raster::drawFaces(
-      face_count,
-      [&](std::size_t begin, std::size_t end, raster::ItemSink& sink) {
-        for (std::size_t f = begin; f < end; ++f) {
-          Chart chart;
-          const auto face = static_cast<std::uint32_t>(f);
-          if (chartOf(face, uvs, options.include, chart) != FaceKind::kDrawn || chart.repeated) continue;
-          for (int v = chart.first_v; v <= chart.last_v; ++v) {
-            for (int u = chart.first_u; u <= chart.last_u; ++u) {
-              std::array<std::int64_t, 3> x, y;
-              snappedCorners(chart, u, v, width, height, x, y);
-              sink.addSnapped(face, x, y);  // within a unit square's length: inside the guard band
-            }
-          }
-        }
-      },
-      target);
-  for (const auto& faces : repeated_blocks)
-    repeated.insert(repeated.end(), faces.begin(), faces.end());
+  drawSquares(face_count, uvs, options.include, atlas, coverage);
   drawRepeated(repeated, atlas, coverage);
-
-  std::vector<std::array<std::size_t, 2>> sums(blockCount(static_cast<std::size_t>(height), kRowsPerBlock));
-  parallelBlocks(static_cast<std::size_t>(height), kRowsPerBlock,
-                 [&](std::size_t block, std::size_t begin, std::size_t end) {
-                   sums[block] = {0, 0};
-                   for (std::size_t y = begin; y < end; ++y) {
-                     for (std::size_t x = 0; x < static_cast<std::size_t>(width); ++x) {
-                       const std::size_t texel = y * static_cast<std::size_t>(width) + x;
-                       if (atlas.face[texel] == kNone) continue;
-                       ++sums[block][0];
-                       if (coverage[texel] > 1) ++sums[block][1];
-                       Chart chart;
-                       chartOf(atlas.face[texel], uvs, {}, chart);
-                       atlas.barycentric[texel] = texelBarycentric(
-                           atlas.face[texel], chart, static_cast<int>(x), static_cast<int>(y), width, height);
-                     }
-                   }
-                 });
-  for (const auto& sum : sums) {
-    atlas.covered_texels += sum[0];
-    atlas.overlapped_texels += sum[1];
-  }
+  findPlaces(uvs, coverage, atlas);
   return atlas;
 }
 
