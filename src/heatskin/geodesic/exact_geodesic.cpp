@@ -20,6 +20,8 @@
 #include <queue>
 #include <span>
 
+#include "heatskin/surface/normals.h"
+
 namespace heatskin {
 namespace {
 
@@ -71,9 +73,8 @@ class Propagation {
     for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
       for (std::uint32_t e = 0; e < 3; ++e) {
         layouts_[3 * f + e] = layOut(f, e);
-        const Vec3& p = position(f, e);
-        const Vec3 a = position(f, (e + 1) % 3) - p, b = position(f, (e + 2) % 3) - p;
-        angle[surface.faces()[f][e]] += std::atan2(a.cross(b).norm(), a.dot(b));
+        angle[surface.faces()[f][e]] +=
+            cornerAngle(position(f, e), position(f, (e + 1) % 3), position(f, (e + 2) % 3));
       }
     }
     spreads_.resize(surface.vertexCount());

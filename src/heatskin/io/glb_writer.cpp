@@ -19,6 +19,7 @@
 #include "heatskin/base/files.h"
 #include "heatskin/io/glb_builder.h"
 #include "heatskin/io/image.h"
+#include "heatskin/surface/normals.h"
 
 namespace heatskin {
 namespace {
@@ -49,12 +50,6 @@ int gltfWrap(Wrap wrap) {
 
 bool validIndex(int index, std::size_t count) {
   return index >= 0 && static_cast<std::size_t>(index) < count;
-}
-
-/// Corner angle of a triangle at `a`; atan2 keeps tiny and flat angles accurate.
-double cornerAngle(const Vec3& a, const Vec3& b, const Vec3& c) {
-  const Vec3 u = b - a, v = c - a;
-  return std::atan2(u.cross(v).norm(), u.dot(v));
 }
 
 /// One class per distinct position, numbered by first use. Exact comparison: seams repeat positions to the
@@ -379,7 +374,7 @@ class AssetWriter {
 std::vector<Vec3f> shadingNormals(const Primitive& primitive, double crease_degrees) {
   const auto& positions = primitive.positions;
   const auto& triangles = primitive.triangles;
-  std::vector<Vec3> own(positions.size(), Vec3::Zero());
+  std::vector<NormalSum> own(positions.size());
   std::vector<Vec3> face_normals(primitive.triangleCount(), Vec3::Zero());
   std::vector<double> angles(triangles.size(), 0.0);
   for (std::size_t f = 0; f < face_normals.size(); ++f) {
@@ -395,36 +390,29 @@ std::vector<Vec3f> shadingNormals(const Primitive& primitive, double crease_degr
     angles[3 * f + 1] = cornerAngle(b, c, a);
     angles[3 * f + 2] = cornerAngle(c, a, b);
     for (std::size_t k = 0; k < 3; ++k)
-      own[t[k]] += angles[3 * f + k] * face_normals[f];
+      own[t[k]].add(face_normals[f], angles[3 * f + k]);
   }
 
-  // Corners grouped by position, in file order inside a group: a counting sort.
+  // Corners at one place, whatever vertex of the file they have there.
   std::uint32_t class_count = 0;
   const std::vector<std::uint32_t> classes = positionClasses(positions, class_count);
-  std::vector<std::size_t> begin(class_count + 1, 0);
-  for (const std::uint32_t v : triangles)
-    ++begin[classes[v] + 1];
-  std::partial_sum(begin.begin(), begin.end(), begin.begin());
-  std::vector<std::size_t> corners(triangles.size());
-  std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
+  std::vector<std::uint32_t> class_of_corner(triangles.size());
   for (std::size_t i = 0; i < triangles.size(); ++i)
-    corners[next[classes[triangles[i]]]++] = i;
+    class_of_corner[i] = classes[triangles[i]];
+  const CornersOfVertices around(class_count, class_of_corner);
 
   const double min_cosine = std::cos(crease_degrees * std::numbers::pi / 180);
   std::vector<Vec3f> normals(positions.size(), Vec3f(0, 1, 0));
   for (std::size_t v = 0; v < positions.size(); ++v) {
-    const double own_length = own[v].norm();
-    if (!(own_length > 0)) continue;
-    const Vec3 mean = own[v] / own_length;
-    Vec3 sum = own[v];
-    for (std::size_t i = begin[classes[v]]; i < begin[classes[v] + 1]; ++i) {
-      const std::size_t corner = corners[i];
+    if (own[v].cancelled()) continue;
+    const Vec3 mean = own[v].unit(Vec3::UnitY());
+    NormalSum sum = own[v];
+    for (const std::size_t corner : around[classes[v]]) {
       if (triangles[corner] == v) continue;  // already in `own`, whatever its tilt
       const Vec3& normal = face_normals[corner / 3];
-      if (normal.dot(mean) >= min_cosine) sum += angles[corner] * normal;
+      if (normal.dot(mean) >= min_cosine) sum.add(normal, angles[corner]);
     }
-    const double length = sum.norm();
-    normals[v] = (length > 0 ? Vec3(sum / length) : mean).cast<float>();
+    normals[v] = sum.unit(mean).cast<float>();
   }
   return normals;
 }

@@ -12,6 +12,7 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/rendering/render.h"
 #include "heatskin/rendering/supersampling.h"
+#include "heatskin/surface/normals.h"
 
 namespace heatskin {
 namespace {
@@ -220,30 +221,15 @@ float bend(float linear) {
 std::vector<std::array<Vec3f, 3>> creaseNormals(const Surface& surface, double crease_angle) {
   const auto faces = surface.faces();
   const auto positions = surface.positions();
-  // Faces around each vertex, in index order.
-  std::vector<std::uint32_t> begin(surface.vertexCount() + 1, 0);
-  for (const auto& face : faces) {
-    for (std::uint32_t v : face)
-      ++begin[v + 1];
-  }
-  for (std::size_t v = 1; v < begin.size(); ++v)
-    begin[v] += begin[v - 1];
-  std::vector<std::uint32_t> cursor(begin.begin(), begin.end() - 1);
-  std::vector<std::uint32_t> corner_at(3 * faces.size());
-  for (std::uint32_t f = 0; f < faces.size(); ++f) {
-    for (std::uint32_t c = 0; c < 3; ++c)
-      corner_at[cursor[faces[f][c]]++] = 3 * f + c;
-  }
-
+  const CornersOfVertices around(surface.vertexCount(), {faces[0].data(), 3 * faces.size()});
   const auto normalOf = [&](std::size_t f) { return surface.frames()[f].normal(); };
   std::vector<double> angle(3 * faces.size());
   std::vector<std::array<Vec3f, 3>> normals(faces.size());
   parallelFor(faces.size(), kFacesPerBlock, [&](std::size_t first, std::size_t last) {
     for (std::size_t f = first; f < last; ++f) {
       for (std::size_t c = 0; c < 3; ++c) {
-        const Vec3 a = positions[faces[f][(c + 1) % 3]] - positions[faces[f][c]];
-        const Vec3 b = positions[faces[f][(c + 2) % 3]] - positions[faces[f][c]];
-        angle[3 * f + c] = std::atan2(a.cross(b).norm(), a.dot(b));
+        angle[3 * f + c] = cornerAngle(positions[faces[f][c]], positions[faces[f][(c + 1) % 3]],
+                                       positions[faces[f][(c + 2) % 3]]);
       }
     }
   });
@@ -252,14 +238,12 @@ std::vector<std::array<Vec3f, 3>> creaseNormals(const Surface& surface, double c
     for (std::size_t f = first; f < last; ++f) {
       const Vec3 own = normalOf(f);
       for (std::size_t c = 0; c < 3; ++c) {
-        Vec3 sum = Vec3::Zero();
-        const std::uint32_t v = faces[f][c];
-        for (std::uint32_t i = begin[v]; i < begin[v + 1]; ++i) {
-          const Vec3 other = normalOf(corner_at[i] / 3);
-          if (other.dot(own) >= limit) sum += angle[corner_at[i]] * other;
+        NormalSum sum;
+        for (const std::size_t corner : around[faces[f][c]]) {
+          const Vec3 other = normalOf(corner / 3);
+          if (other.dot(own) >= limit) sum.add(other, angle[corner]);
         }
-        const double length = sum.norm();
-        normals[f][c] = (length > 0 ? Vec3(sum / length) : own).cast<float>();
+        normals[f][c] = sum.unit(own).cast<float>();
       }
     }
   });

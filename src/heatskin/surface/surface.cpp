@@ -8,6 +8,7 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/surface/manifold.h"
+#include "heatskin/surface/normals.h"
 #include "heatskin/surface/principal_directions.h"
 #include "heatskin/surface/surface_memory.h"
 #include "heatskin/surface/weld.h"
@@ -162,7 +163,7 @@ class SurfaceBuilder {
 
   /// Angle-weighted: independent of how the fan is triangulated.
   Vec3 vertexNormal(std::size_t v) const {
-    Vec3 sum = Vec3::Zero();
+    NormalSum sum;
     Vec3 largest = Vec3::UnitZ();
     double largest_area = -1;
     const std::uint32_t first = surface_.vertex_half_edge_[v];
@@ -172,7 +173,7 @@ class SurfaceBuilder {
       const Vec3 a = corners[(c + 1) % 3] - corners[c], b = corners[(c + 2) % 3] - corners[c];
       const Vec3 normal = a.cross(b);
       const double length = normal.norm();
-      sum += normal / length * std::atan2(length, a.dot(b));
+      sum.add(normal / length, std::atan2(length, a.dot(b)));
       if (length > largest_area) {
         largest_area = length;
         largest = normal / length;
@@ -180,9 +181,7 @@ class SurfaceBuilder {
       h = surface_.twins_[f][(c + 2) % 3];
       if (h == kNone || h == first) break;
     }
-    // Opposite faces (a sheet folded onto itself) cancel; the largest face then decides.
-    constexpr double kCancelled = 1e-9;
-    return sum.norm() > kCancelled ? Vec3(sum.normalized()) : largest;
+    return sum.unit(largest);
   }
 
   void computeFrames() {
