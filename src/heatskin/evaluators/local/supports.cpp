@@ -10,6 +10,7 @@
 #include <new>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/evaluators/local/edge_window.h"
 
 namespace heatskin::local {
 namespace {
@@ -56,84 +57,41 @@ constexpr float kSamePlace = 1e-6f;
 /// between corners that lie on a line is rounding and nothing else.
 constexpr float kSliver = 1e-5f;
 
-/// Squared distance of a point from the segment a b.
-float squaredToSegment(float px, float py, float ax, float ay, float bx, float by) {
-  const float ex = bx - ax, ey = by - ay, length2 = ex * ex + ey * ey;
-  const float w = length2 > 0 ? std::clamp(((px - ax) * ex + (py - ay) * ey) / length2, 0.0f, 1.0f) : 0.0f;
-  const float dx = ax + w * ex - px, dy = ay + w * ey - py;
-  return dx * dx + dy * dy;
-}
-
-/// What a path through a closed window is taken to be longer: so many times what the window misses the edge
-/// by, but no more than so many lengths of the edge. A window that has shrunk to a corner passes the next
-/// edge at that corner, and whether it meets or misses it is rounding: the detour must grow from nothing. It
-/// is steep, because all that matters of the rest is that open windows come first.
-constexpr float kDetourSlope = 20, kMostDetour = 1;
-
-/// What a path that bends is taken to be longer, of what it is longer than the straight line. Paths around
-/// the two sides of a vertex that hides a face both pass the vertex and are equally long but for rounding:
-/// the one that bends less shall be first.
-constexpr float kBendCost = 0.1f;
-
-/// A part of an edge, by the places of its ends along the edge; 0 and 1 are the corners.
-struct Window {
-  float low, high;
-  float missed;  ///< distance between the edge and what is visible, surface units; 0: the window is open
-};
-
-/// A point this close to the developed centre (squared, surface units) says nothing about directions: float
-/// developments are off by 1e-8, so angles would be by more than 1e-4.
-constexpr float kBlind = 1e-8f;
-
-/// The part of the edge a + w (ex, ey) that is seen from (sx, sy) between the points (lx, ly), to the left,
-/// and (hx, hy), to the right, which lie on an edge passed before. Seen from there, a is to the left of b.
-/// Where nothing is seen, the end nearest to it.
-Window windowOnEdge(float ax, float ay, float ex, float ey, float sx, float sy, float lx, float ly, float hx,
-                    float hy) {
-  const float px = ax - sx, py = ay - sy, qx = px + ex, qy = py + ey;
-  Window window{0, 1, 0};
-  // On which side of a ray the ends of the edge lie decides; where the ray meets the edge's line does not,
-  // for that jumps from one end of the world to the other when they are parallel.
-  const float rx = lx - sx, ry = ly - sy, left = rx * rx + ry * ry;
-  if (left >= kBlind) {
-    const float a = rx * py - ry * px, b = rx * qy - ry * qx;  // positive: left of the ray, hidden
-    if (b >= 0) {
-      window.low = 1;
-      window.missed = b / std::sqrt(left);
-    } else if (a > 0) {
-      window.low = a / (a - b);
-    }
-  }
-  const float tx = hx - sx, ty = hy - sy, right = tx * tx + ty * ty;
-  if (right >= kBlind) {
-    const float a = tx * py - ty * px, b = tx * qy - ty * qx;  // negative: right of the ray, hidden
-    if (a <= 0) {
-      window.high = 0;
-      window.missed = std::max(window.missed, -a / std::sqrt(right));
-    } else if (b < 0) {
-      window.high = a / (a - b);
-    }
-  }
-  if (window.low > window.high) {
-    // Hidden to one side, or a window without width whose two ends differ by rounding.
-    const float end = window.low >= 1 ? 1.0f : window.high <= 0 ? 0.0f : 0.5f * (window.low + window.high);
-    window.low = window.high = end;
-  }
-  return window;
-}
-
 }  // namespace
 
 /// A face, and how it was reached.
 struct SupportBuilder::Arrival {
   std::uint32_t face;
   Development development;
-  float center_x, center_y;
+  Point center;
 };
 
-/// An arrival that knows the ends of what is visible of the edge it came through, in the face's coordinates.
+/// An arrival that knows what is visible of the edge it came through, in the face's coordinates.
 struct SupportBuilder::SeenArrival : Arrival {
-  float low_x, low_y, high_x, high_y;
+  Visible visible;
+};
+
+/// The steps across a face's three edges at once, in the coordinates of the neighbours.
+struct SupportBuilder::Steps {
+  Lanes x, y;          ///< the developed centre S
+  Lanes squared;       ///< |S|^2; the origin is the neighbour's centroid
+  Lanes slope, along;  ///< the line from S to the origin meets the edge's at along / slope edge lengths
+  decltype(Lanes() < Lanes()) passes;  ///< nonzero: within reach, and through the edge
+
+  Steps(const Hinges& hinges, const Point& center, float radius, float tolerance) {
+    const Lanes cosine = lanes(hinges.cosine), sine = lanes(hinges.sine);
+    x = cosine * center.x - sine * center.y + lanes(hinges.x);
+    y = sine * center.x + cosine * center.y + lanes(hinges.y);
+    squared = x * x + y * y;
+    // The line from S to the origin meets the edge a + w (b - a) where cross(a + w (b - a), S) = 0.
+    slope = lanes(hinges.ex) * y - lanes(hinges.ey) * x;
+    along = lanes(hinges.ay) * x - lanes(hinges.ax) * y;
+    const Lanes reach = lanes(hinges.radius) + radius;
+    const Lanes one_end = -tolerance * slope, other_end = (1 + tolerance) * slope;
+    const Lanes low = one_end < other_end ? one_end : other_end;
+    const Lanes high = one_end < other_end ? other_end : one_end;
+    passes = (squared < reach * reach) & (along >= low) & (along <= high) & (slope <= lanes(hinges.behind));
+  }
 };
 
 /// Places of a vertex, as the faces around it see them.
@@ -153,6 +111,26 @@ struct SupportBuilder::Scratch {
   std::vector<std::uint64_t> heap;
   std::vector<std::uint32_t> stamps;  // [F] epoch + visits; epoch or less: none
   std::uint32_t epoch = 0;
+
+  template <Sight kSight>
+  auto& arrivalsOf() {
+    if constexpr (kSight == Sight::kCarried) {
+      return seen_arrivals;
+    } else {
+      return arrivals;
+    }
+  }
+
+  /// No face has been visited. Returns the stamp of such faces; up to `visits` more may follow.
+  std::uint32_t beginVisits(std::size_t faces, std::uint32_t visits) {
+    if (stamps.size() != faces || epoch > kNone - 2 * visits) {
+      stamps.assign(faces, 0);
+      epoch = 0;
+    }
+    const std::uint32_t fresh = epoch;
+    epoch += visits;
+    return fresh;
+  }
 
   struct Corner {
     float x, y;              ///< where its face alone sees it
@@ -227,30 +205,38 @@ void SupportBuilder::propagateInto(const SupportSource& source, Scratch& scratch
   }
 }
 
+/// The centroid of the neighbour is the origin, and of its corners two are the ends of the edge.
+inline bool SupportBuilder::reachesNeedle(const Hinges& hinges, int edge, const Point& center, float radius) {
+  const Segment shared = hinges.edge(edge);
+  const Point a = shared.start, b = shared.start + shared.along, c = Point{0, 0} - a - b;
+  const float nearest = std::min(
+      {squaredToSegment(center, a, b), squaredToSegment(center, b, c), squaredToSegment(center, c, a)});
+  return !(nearest > radius * radius);
+}
+
+/// The development goes on over the edge; `center` is the source's in the neighbour's coordinates.
+inline SupportBuilder::Arrival SupportBuilder::arriveAcross(const Hinges& hinges, int edge,
+                                                            const Development& from, const Point& center) {
+  const float c = hinges.cosine[edge], n = hinges.sine[edge];
+  const Point moved = hinges.moved(edge, {from.x, from.y});
+  return {hinges.face[edge],
+          {from.cosine * c - from.sine * n, from.sine * c + from.cosine * n, moved.x, moved.y},
+          center};
+}
+
 template <Sight kSight>
 void SupportBuilder::propagateSeeing(const SupportSource& source, Scratch& scratch,
                                      std::vector<Reached>& out) const {
   constexpr bool kCarried = kSight == Sight::kCarried;
-  if (scratch.stamps.size() != face_count_ || scratch.epoch > kNone - 2 * kVisits<kSight>) {
-    scratch.stamps.assign(face_count_, 0);
-    scratch.epoch = 0;
-  }
-  const std::uint32_t fresh = scratch.epoch, done = fresh + kVisits<kSight>;
-  scratch.epoch = done;
+  const std::uint32_t fresh = scratch.beginVisits(face_count_, kVisits<kSight>),
+                      done = fresh + kVisits<kSight>;
   auto& stamps = scratch.stamps;
   auto& heap = scratch.heap;
-  auto& arrivals = [&]() -> auto& {
-    if constexpr (kCarried) {
-      return scratch.seen_arrivals;
-    } else {
-      return scratch.arrivals;
-    }
-  }
-  ();
+  auto& arrivals = scratch.arrivalsOf<kSight>();
   heap.clear();
   arrivals.clear();
-  arrivals.emplace_back();
-  static_cast<Arrival&>(arrivals.back()) = {source.face, {1, 0, 0, 0}, source.center.x(), source.center.y()};
+  static_cast<Arrival&>(arrivals.emplace_back()) = {
+      source.face, {1, 0, 0, 0}, {source.center.x(), source.center.y()}};
   heap.push_back(0);
   while (!heap.empty()) {
     const std::uint32_t index = heap.front() & 0xFFFFFFFFu;
@@ -265,63 +251,25 @@ void SupportBuilder::propagateSeeing(const SupportSource& source, Scratch& scrat
     }
     ++stamp;
     const Hinges& hinges = hinges_[entry.face];
-    const Lanes cosine = lanes(hinges.cosine), sine = lanes(hinges.sine);
-    const Lanes sx = cosine * entry.center_x - sine * entry.center_y + lanes(hinges.x);
-    const Lanes sy = sine * entry.center_x + cosine * entry.center_y + lanes(hinges.y);
-    // The neighbour's centroid is the origin of its coordinates: |S| is the distance to it.
-    const Lanes squared = sx * sx + sy * sy, reach = lanes(hinges.radius) + source.radius;
-    // The line from S to the origin meets the edge a + w (b - a) where cross(a + w (b - a), S) = 0.
-    const Lanes slope = lanes(hinges.ex) * sy - lanes(hinges.ey) * sx;
-    const Lanes along = lanes(hinges.ay) * sx - lanes(hinges.ax) * sy;
-    const Lanes one_end = -edge_tolerance_ * slope, other_end = (1 + edge_tolerance_) * slope;
-    const Lanes low = one_end < other_end ? one_end : other_end;
-    const Lanes high = one_end < other_end ? other_end : one_end;
-    const auto passes =
-        (squared < reach * reach) & (along >= low) & (along <= high) & (slope <= lanes(hinges.behind));
+    const Steps steps(hinges, entry.center, source.radius, edge_tolerance_);
     for (int e = 0; e < 3; ++e) {
-      if (!passes[e]) continue;
-      const std::uint32_t face = hinges.face[e];
-      if (stamps[face] == done) continue;
-      if ((hinges.face[kNeedles] >> e & 1) != 0) {
-        const float ax = hinges.ax[e], ay = hinges.ay[e], bx = ax + hinges.ex[e], by = ay + hinges.ey[e];
-        const float cx = -ax - bx, cy = -ay - by;  // the centroid is the origin
-        const float x = sx[e], y = sy[e];
-        const float nearest =
-            std::min({squaredToSegment(x, y, ax, ay, bx, by), squaredToSegment(x, y, bx, by, cx, cy),
-                      squaredToSegment(x, y, cx, cy, ax, ay)});
-        if (nearest > source.radius * source.radius) continue;
-      }
-      const Development& from = entry.development;
+      if (!steps.passes[e] || stamps[hinges.face[e]] == done) continue;
+      const Point center{steps.x[e], steps.y[e]};
+      if (hinges.isNeedle(e) && !reachesNeedle(hinges, e, center, source.radius)) continue;
       const std::uint64_t arrival = arrivals.size();
-      const float c = hinges.cosine[e], n = hinges.sine[e];
       auto& next = arrivals.emplace_back();
-      static_cast<Arrival&>(next) = {
-          face,
-          {from.cosine * c - from.sine * n, from.sine * c + from.cosine * n,
-           c * from.x - n * from.y + hinges.x[e], n * from.x + c * from.y + hinges.y[e]},
-          sx[e],
-          sy[e]};
-      float length = squared[e];
+      static_cast<Arrival&>(next) = arriveAcross(hinges, e, entry.development, center);
+      float length = steps.squared[e];
       if constexpr (kCarried) {
-        const float ax = hinges.ax[e], ay = hinges.ay[e], ex = hinges.ex[e], ey = hinges.ey[e];
+        const Segment edge = hinges.edge(e);
         Window window{0, 1, 0};
         if (index != 0) {  // inside its own face a source sees everything
-          window = windowOnEdge(ax, ay, ex, ey, sx[e], sy[e], c * entry.low_x - n * entry.low_y + hinges.x[e],
-                                n * entry.low_x + c * entry.low_y + hinges.y[e],
-                                c * entry.high_x - n * entry.high_y + hinges.x[e],
-                                n * entry.high_x + c * entry.high_y + hinges.y[e]);
+          window = windowOnEdge(edge, center,
+                                {hinges.moved(e, entry.visible.left), hinges.moved(e, entry.visible.right)});
         }
-        next.low_x = ax + window.low * ex;
-        next.low_y = ay + window.low * ey;
-        next.high_x = ax + window.high * ex;
-        next.high_y = ay + window.high * ey;
-        // To the origin, through the visible part of the edge.
-        const float straight = slope[e] != 0 ? along[e] / slope[e] : 0.5f;
-        const float place = std::clamp(straight, window.low, window.high);
-        const float px = ax + place * ex, py = ay + place * ey;
-        length = std::hypot(px - sx[e], py - sy[e]) + std::hypot(px, py);
-        length += kBendCost * (length - std::sqrt(squared[e]));
-        length += std::min(kDetourSlope * window.missed, kMostDetour * std::hypot(ex, ey));
+        next.visible = {edge.at(window.low), edge.at(window.high)};
+        const float straight = steps.slope[e] != 0 ? steps.along[e] / steps.slope[e] : 0.5f;
+        length = pathLength(edge, center, window, straight, steps.squared[e]);
       }
       heap.push_back(std::uint64_t{std::bit_cast<std::uint32_t>(length)} << 32 | arrival);
       std::push_heap(heap.begin(), heap.end(), std::greater<>());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "heatskin/base/vec.h"
+#include "heatskin/evaluators/local/edge_window.h"
 #include "heatskin/evaluators/local/options.h"
 #include "heatskin/surface/surface.h"
 
@@ -102,6 +103,13 @@ class SupportBuilder {
     float behind[4];                       ///< largest cross product of edge and S that is behind the edge
     float radius[4];                       ///< circumscribed radius of the neighbour around its centroid
     std::uint32_t face[4];  ///< neighbour, or kNone; [kNeedles]: bits of those that are needles
+
+    bool isNeedle(int e) const { return (face[kNeedles] >> e & 1) != 0; }
+    Segment edge(int e) const { return {{ax[e], ay[e]}, {ex[e], ey[e]}}; }
+    /// A point of our face in neighbour coordinates.
+    Point moved(int e, const Point& p) const {
+      return {cosine[e] * p.x - sine[e] * p.y + x[e], sine[e] * p.x + cosine[e] * p.y + y[e]};
+    }
   };
   /// A face for joinCorners().
   struct Triangle {
@@ -110,8 +118,13 @@ class SupportBuilder {
   };
   struct Arrival;
   struct SeenArrival;
+  struct Steps;
   struct JoinedVertex;
   struct Scratch;
+
+  /// Whether a neighbour that is a needle lies within the radius of the centre, in its coordinates.
+  static bool reachesNeedle(const Hinges& hinges, int edge, const Point& center, float radius);
+  static Arrival arriveAcross(const Hinges& hinges, int edge, const Development& from, const Point& center);
 
   void propagateInto(const SupportSource& source, Scratch& scratch, std::vector<Reached>& out) const;
   static void joinPlaces(const JoinedVertex& vertex, const Vec2f& center, Scratch& scratch);
