@@ -59,10 +59,21 @@ void check(Result<Product> product) {
   }
   const std::vector<SurfacePoint> points = sampleSurface(*product->surface, 8, 1);
   std::vector<Vec3f> colors(points.size());
-  KernelTexture::create(product->surface, product->kernels, product->options)->colors(points, colors);
+  const auto texture = KernelTexture::create(product->surface, product->kernels, product->options);
+  texture->colors(points, colors);
   for (const Vec3f& color : colors) {
     if (!(color.minCoeff() >= 0 && color.maxCoeff() <= 1)) {
       std::fprintf(stderr, "a colour out of range\n");
+      std::abort();
+    }
+  }
+  const ChannelLayout& layout = texture->layout();
+  std::vector<float> values(points.size() * layout.size());
+  texture->values(points, values);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto [low, high] = layout.groupOf(i % layout.size()).range;
+    if (!(values[i] >= low && values[i] <= high)) {
+      std::fprintf(stderr, "a value out of range\n");
       std::abort();
     }
   }

@@ -229,6 +229,8 @@ Result<void> measureAtlas(const KernelTexture& texture, const Reference& referen
 Result<Evaluation> evaluate(const KernelTexture& texture, const Reference& reference,
                             const EvaluationOptions& options, Progress& progress) {
   Evaluation result;
+  if (texture.layout().find("base_color") == nullptr)
+    return inputError("the texture has no base_color: there is nothing to compare with an asset");
   result.filter = options.filter;
   result.filter_used = reference.appearance().filterUsed(options.filter);
   progress.begin("measuring on the surface", 0);

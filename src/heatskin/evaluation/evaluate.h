@@ -88,9 +88,9 @@ struct Evaluation {
   std::optional<SeamJump> seam, reference_seam;
 };
 
-/// Everything above; pictures and seams are of base_color, which the texture must have. Same texture,
-/// reference and options: same numbers on any number of threads, but for the query rate. Fails when cancelled
-/// or when a metric refuses its input (a picture too small for LPIPS).
+/// Everything above; pictures and seams are of base_color. Same texture, reference and options: same numbers
+/// on any number of threads, but for the query rate. Fails when cancelled, when the texture has no
+/// base_color, or when a metric refuses its input (a picture too small for LPIPS).
 Result<Evaluation> evaluate(const KernelTexture& texture, const Reference& reference,
                             const EvaluationOptions& options = {}, Progress& progress = silentProgress());
 

@@ -95,6 +95,11 @@ TEST(Evaluate, EveryGroupOfChannelsHasFiguresOfItsOwn) {
   EXPECT_NEAR(result->channels[1].psnr, -20 * std::log10(0.25), 1e-4);
   EXPECT_NEAR(result->channels[1].max_error, 0.25, 1e-6);
 
+  const auto heights =
+      KernelTexture::create(surface, KernelSet(*ChannelLayout::make({{"height", 4}})), EvaluatorOptions());
+  ASSERT_TRUE(heights);
+  EXPECT_FALSE(evaluate(*heights, appearance, quick()));
+
   const KernelTexture plain = constantTexture(asset, {0.9f, 1, 1});
   const auto one = evaluate(plain, Appearance(asset, plain.surface()), quick());
   ASSERT_TRUE(one);

@@ -153,9 +153,10 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
     }
   }
 
-  // Points, colours, errors, and what sorts them.
+  // Points, errors and what sorts them; values.
+  const double sample_bytes = 84 + 4 * static_cast<double>(target.layout().size());
   if (auto fits = askMemory(fmt::format("a pool of {} samples", config.train.sampling.pool),
-                            96.0 * static_cast<double>(config.train.sampling.pool));
+                            sample_bytes * static_cast<double>(config.train.sampling.pool));
       !fits) {
     return fits.error();
   }
