@@ -9,6 +9,7 @@
 #include "heatskin/appearance/appearance_target.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/evaluators/evaluate_colors.h"
+#include "heatskin/evaluators/evaluator.h"
 #include "heatskin/evaluators/fields/field_evaluator.h"
 #include "heatskin/evaluators/method.h"
 #include "heatskin/kernels/composite_block.h"

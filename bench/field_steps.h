@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "heatskin/evaluators/evaluator.h"
 #include "heatskin/evaluators/method.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/surface/surface.h"

@@ -310,11 +310,4 @@ std::string counted(std::size_t count, std::string_view singular, std::string_vi
   return fmt::format("{} {}", grouped(count), count == 1 ? singular : plural);
 }
 
-std::string grouped(std::size_t count) {
-  std::string digits = std::to_string(count);
-  for (std::size_t i = digits.size(); i > 3; i -= 3)
-    digits.insert(i - 3, ",");
-  return digits;
-}
-
 }  // namespace heatskin::cli

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "heatskin/base/plural.h"
 #include "heatskin/base/progress.h"
 #include "heatskin/base/result.h"
 
@@ -102,8 +103,5 @@ std::string percent(double share);
 
 /// "1 face", "2 faces".
 std::string counted(std::size_t count, std::string_view singular, std::string_view plural);
-
-/// 12345678 as "12,345,678".
-std::string grouped(std::size_t count);
 
 }  // namespace heatskin::cli

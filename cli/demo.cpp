@@ -1,7 +1,6 @@
 // heatskin demo: the built-in pumpkin from nothing to a report. It is grown and painted by code, fitted,
 // evaluated and drawn; no file is needed.
 
-#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -19,60 +18,25 @@
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/io/image.h"
 #include "heatskin/kernels/simd_level.h"
+#include "heatskin/pipeline/fit_product.h"
+#include "heatskin/pipeline/stem.h"
 #include "heatskin/rendering/camera.h"
 #include "heatskin/rendering/render.h"
-#include "heatskin/surface/sampling.h"
 #include "heatskin/version.h"
 
 #include "cli/evaluation_page.h"
 #include "cli/fit_job.h"
+#include "cli/inputs.h"
 #include "cli/report_page.h"
-#include "cli/subject.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
 namespace {
 
 constexpr int kTurntableFrames = 24;
-constexpr std::size_t kStemSamples = 400'000;  // of which a few thousand lie on the stem
-constexpr double kStemShare = 0.17;            // of the height, from the top
 
 std::string turntableName(std::size_t frame) {
   return fmt::format("turntable_{:02}.png", frame);
-}
-
-double stemBegin(const Surface& surface) {
-  double low = surface.positions()[0].y(), high = low;
-  for (const Vec3& p : surface.positions()) {
-    low = std::min(low, p.y());
-    high = std::max(high, p.y());
-  }
-  return high - kStemShare * (high - low);
-}
-
-/// A sphere around the top of the surface: the stem.
-BoundingSphere stemSphere(const Surface& surface) {
-  const double from = stemBegin(surface);
-  Vec3 box_low = Vec3::Constant(1e30), box_high = Vec3::Constant(-1e30);
-  for (const Vec3& p : surface.positions()) {
-    if (p.y() < from) continue;
-    box_low = box_low.cwiseMin(p);
-    box_high = box_high.cwiseMax(p);
-  }
-  return {0.5 * (box_low + box_high), 0.5 * (box_high - box_low).norm()};
-}
-
-/// Share of the stem with a weight sum below one half.
-double stemBelowHalf(const KernelTexture& texture, std::uint64_t seed) {
-  const Surface& surface = texture.surface();
-  const double from = stemBegin(surface);
-  std::vector<SurfacePoint> points = sampleSurface(surface, kStemSamples, seed);
-  std::erase_if(points, [&](const SurfacePoint& p) { return surface.position(p).y() < from; });
-  std::vector<Vec3f> colors(points.size());
-  std::vector<float> weights(points.size());
-  texture.colors(points, colors, weights);
-  const auto low = std::count_if(weights.begin(), weights.end(), [](float w) { return w < 0.5f; });
-  return static_cast<double>(low) / static_cast<double>(std::max<std::size_t>(1, points.size()));
 }
 
 class Demo : public Verb {
@@ -123,7 +87,7 @@ class Demo : public Verb {
     generate_s_ = watch.lap();
     const std::filesystem::path file = folder_ / "pumpkin.glb";
     if (auto saved = saveBytes(file, *glb); !saved) return saved;
-    const auto subject = loadSubject(session, file);
+    const auto subject = openAsset(session, file);
     if (!subject) return subject.error();
     warnAbout(session, *subject);
 
@@ -135,6 +99,7 @@ class Demo : public Verb {
     job.config.train.seed = session.common.seed;
     job.output = folder_ / "pumpkin_fit.glb";
     job.resolved = folder_ / "pumpkin_fit.toml";
+    job.keep_budget = true;
     const auto outcome = runFit(session, *subject, job);
     if (!outcome) return outcome.error();
     stem_below_half_ = stemBelowHalf(outcome->stored->texture, session.common.seed);
@@ -165,7 +130,7 @@ class Demo : public Verb {
     return pageImage(image);
   }
 
-  Result<void> drawPictures(Console& console, const Subject& subject, const FitOutcome& outcome,
+  Result<void> drawPictures(Console& console, const LoadedAsset& subject, const FitOutcome& outcome,
                             ReportPage& page) {
     const KernelTexture& texture = outcome.stored->texture;
     const Surface& surface = texture.surface();
@@ -182,8 +147,8 @@ class Demo : public Verb {
     console.begin("drawing the turntable", kTurntableFrames + 1);
     page.section("What it looks like", "Left what went in, a mesh with a UV texture; then what came out.");
     const std::vector<ImageF> heroes = {
-        shaded(subject.surface, framedCamera(subject.surface, 22 * kDegree, 16 * kDegree, 4.0 / 3), 640, 480,
-               appearanceColors(subject.appearance), 3),
+        shaded(*subject.surface, framedCamera(*subject.surface, 22 * kDegree, 16 * kDegree, 4.0 / 3), 640,
+               480, appearanceColors(subject.appearance), 3),
         shaded(surface, framedCamera(surface, 22 * kDegree, 16 * kDegree, 4.0 / 3), 640, 480, fitted, 3)};
     const auto input = save("hero_input.png", heroes[0]), output = save("hero_fitted.png", heroes[1]);
     if (!input) return input.error();
@@ -215,10 +180,10 @@ class Demo : public Verb {
     return {};
   }
 
-  Result<void> report(Session& session, const Subject& subject, const FitJob& job, const FitOutcome& outcome,
-                      ReportPage& page) {
+  Result<void> report(Session& session, const LoadedAsset& subject, const FitJob& job,
+                      const FitOutcome& outcome, ReportPage& page) {
     const Machine machine = describeMachine(simdLevel());
-    ReportPage::Rows rows = fitRows(job, outcome);
+    ReportPage::Rows rows = fitRows(outcome);
     rows.emplace_back("stem", percent(stem_below_half_) + " covered by less than half");
     page.section("Figures", "Of the file as stored, in this run.");
     page.drawing(lossCurve(outcome.fit.history),
@@ -231,9 +196,9 @@ class Demo : public Verb {
         {{"Growing and painting", humanSeconds(generate_s_)},
          {"Drawing this report", humanSeconds(pictures_s_)},
          {"In total", humanSeconds(total_s_)},
-         {"Mesh", fmt::format("{}, {}", counted(subject.surface.report().vertices, "vertex", "vertices"),
-                              counted(subject.surface.report().faces, "face", "faces"))},
-         {"Product", humanBytes(static_cast<double>(outcome.file_bytes))}});
+         {"Mesh", fmt::format("{}, {}", counted(subject.surface->report().vertices, "vertex", "vertices"),
+                              counted(subject.surface->report().faces, "face", "faces"))},
+         {"Product", humanBytes(static_cast<double>(outcome.bytes.size()))}});
     page.footer(fmt::format("heatskin {}, seed {}. {}, {}, {}, {} build.", kVersion, session.common.seed,
                             machine.cpu, counted(static_cast<std::size_t>(machine.cores), "core", "cores"),
                             machine.compiler, machine.build));

@@ -15,12 +15,12 @@
 #include "heatskin/evaluation/evaluate.h"
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/metrics/lpips.h"
+#include "heatskin/pipeline/evaluate_product.h"
 #include "heatskin/version.h"
 
 #include "cli/evaluation_page.h"
+#include "cli/inputs.h"
 #include "cli/report_page.h"
-#include "cli/subject.h"
-#include "cli/textured_subject.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
@@ -93,36 +93,33 @@ class Eval : public Verb {
     }
     options_.seed = session.common.seed;
 
-    const auto fitted = loadFitted(session, file_, methodNamed(method_));
+    const auto fitted = openProduct(session, file_, methodNamed(method_));
     if (!fitted) return fitted.error();
-    warnAbout(session, file_, (*fitted)->product.notices);
+    warnAbout(session, file_, fitted->product.notices);
     SurfaceOptions plain;
     plain.principal_axes = false;  // only colours are asked of the reference
-    const auto subject = loadSubject(session, reference_, plain);
+    const auto subject = openAsset(session, reference_, plain);
     if (!subject) return subject.error();
-    const auto reference = Reference::match((*fitted)->texture.surface(), subject->surface,
-                                            subject->appearance, displayPath(reference_));
+    const auto reference = referenceOf(*fitted, *subject);
     if (!reference) return reference.error();
     warnAbout(session, reference_, reference->notices());
-    options_.filter = filter_.empty()     ? fitFilter((*fitted)->product.info)
-                      : filter_ == "both" ? Filter::kAuto
-                                          : filterNamed(filter_);
-    const auto evaluation = evaluate((*fitted)->texture, *reference, options_, session.console);
+    std::optional<Filter> filter;  // as the fit did
+    if (!filter_.empty()) filter = filter_ == "both" ? Filter::kAuto : filterNamed(filter_);
+    const auto evaluation = evaluateProduct(*fitted, *reference, options_, filter, session.console);
     if (!evaluation) return evaluation.error();
     std::optional<Evaluation> other;
     if (filter_ == "both") {
       EvaluationOptions options = options_;
-      options.filter = Filter::kPaper;
       options.query_runs = 0;
-      auto second = evaluate((*fitted)->texture, *reference, options, session.console);
+      auto second = evaluateProduct(*fitted, *reference, options, Filter::kPaper, session.console);
       if (!second) return second.error();
       other = std::move(*second);
     }
-    return show(session, **fitted, *subject, *reference, *evaluation, other);
+    return show(session, *fitted, *subject, *reference, *evaluation, other);
   }
 
  private:
-  Result<void> show(Session& session, const FittedSubject& fitted, const Subject& subject,
+  Result<void> show(Session& session, const LoadedProduct& fitted, const LoadedAsset& subject,
                     const Reference& reference, const Evaluation& evaluation,
                     const std::optional<Evaluation>& other) {
     const Product& product = fitted.product;
@@ -199,7 +196,7 @@ class Eval : public Verb {
     return saveJson(console, session.common.json, json);
   }
 
-  Result<std::vector<std::string>> writeReport(Console& console, const FittedSubject& fitted,
+  Result<std::vector<std::string>> writeReport(Console& console, const LoadedProduct& fitted,
                                                const Reference& reference, const Evaluation& evaluation,
                                                const ReportPage::Rows& rows,
                                                const ReportPage::Rows& materials) {

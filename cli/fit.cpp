@@ -14,12 +14,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "heatskin/appearance/appearance_target.h"
 #include "heatskin/base/files.h"
-#include "heatskin/product/product.h"
-#include "heatskin/training/coverage.h"
+#include "heatskin/pipeline/fit_product.h"
+#include "heatskin/training/config.h"
 
 #include "cli/fit_job.h"
+#include "cli/inputs.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
@@ -49,16 +49,6 @@ std::string optionList() {
                         option.range.empty() ? "" : ", ", option.range, option.help);
   }
   return text;
-}
-
-/// Bytes a product of the asset has at least: positions, indices and fallback colours of its triangles.
-std::size_t smallestProduct(const Asset& asset) {
-  std::size_t bytes = 0;
-  for (const Mesh& mesh : asset.meshes) {
-    for (const Primitive& primitive : mesh.primitives)
-      bytes += 12 * primitive.positions.size() + 2 * primitive.triangles.size();
-  }
-  return bytes;
 }
 
 class Fit : public Verb {
@@ -131,48 +121,32 @@ class Fit : public Verb {
   }
 
   Result<void> run(Session& session) override {
-    const FitJob* const job = &job_;
     std::error_code ignored;
-    if (job->resume == Resume::kNo && fs::exists(job->checkpoint, ignored)) {
-      session.console.warning(
-          fmt::format("{}: the state of an unfinished fit is replaced; --resume continues it",
-                      displayPath(job->checkpoint)));
+    const fs::path& checkpoint = job_.control.checkpoint;
+    if (job_.control.resume == Resume::kNo && fs::exists(checkpoint, ignored)) {
+      session.console.warning(fmt::format(
+          "{}: the state of an unfinished fit is replaced; --resume continues it", displayPath(checkpoint)));
     }
-    auto subject = loadSubject(session, asset_);
+    auto asset = readAsset(session, asset_);
+    if (!asset) return asset.error();
+    const auto subject =
+        openAssetToFit(std::move(*asset), job_.config.evaluator.method, openOptions(session));
     if (!subject) return subject.error();
     warnAbout(session, *subject);
-    if (isProduct(subject->asset)) {
-      return inputError(fmt::format("{}: is a fitted texture already; give the asset it was made from",
-                                    displayPath(asset_)));
-    }
-    // Who does not notice the rounding spares itself a second surface.
-    if (traits(job->config.evaluator.method).stored_geometry) {
-      const auto moved = useStoredGeometry(subject->asset);
-      if (!moved) return moved.error();
-      if (*moved) subject = makeSubject(session, std::move(subject->asset));
-      if (!subject) return subject.error();
-    }
-    if (auto something = checkSomethingToFit(subject->surface,
-                                             AppearanceTarget(subject->appearance, job->config.train.filter));
-        !something) {
-      return inputError(fmt::format("{}: {}", displayPath(asset_), something.error().message));
-    }
-    settleCoverage(session, *subject, job_.config);
-    if (auto room = checkFreeSpace(job->output, smallestProduct(subject->asset)); !room) return room;
-    const auto outcome = runFit(session, *subject, *job);
+    const auto outcome = runFit(session, *subject, job_);
     if (!outcome) return outcome.error();
 
-    Json json = fitJson(*subject, *job, *outcome);
+    Json json = fitJson(*subject, job_, *outcome);
     json["overrides"] = assignments_;
-    json["config"] = displayPath(job->resolved);
+    json["config"] = displayPath(job_.resolved);
     Console& console = session.console;
     console.heading(oneLine(displayPath(output_)));
     std::vector<std::vector<std::string>> lines;
-    for (const auto& [label, value] : fitRows(*job, *outcome))
+    for (const auto& [label, value] : fitRows(*outcome))
       lines.push_back({label, value});
     lines.push_back(
-        {"file", fmt::format("{}, options in {}", humanBytes(static_cast<double>(outcome->file_bytes)),
-                             oneLine(displayPath(job->resolved)))});
+        {"file", fmt::format("{}, options in {}", humanBytes(static_cast<double>(outcome->bytes.size())),
+                             oneLine(displayPath(job_.resolved)))});
     console.table(lines);
     return saveJson(console, session.common.json, json);
   }
@@ -190,9 +164,9 @@ class Fit : public Verb {
       return usageError("-o: the name of the file is empty; 'heatskin fit --help' explains");
     job.output = output_;
     job.resolved = fs::path(job.output).replace_extension(".toml");
-    job.checkpoint = checkpoint_.empty() ? fs::path(output_ + ".checkpoint") : fs::path(checkpoint_);
+    job.control.checkpoint = checkpoint_.empty() ? fs::path(output_ + ".checkpoint") : fs::path(checkpoint_);
     std::error_code ignored;
-    for (const fs::path& file : {job.output, job.checkpoint}) {
+    for (const fs::path& file : {job.output, job.control.checkpoint}) {
       if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored) &&
           !fs::is_directory(file, ignored)) {
         return usageError(fmt::format("{}: is not a regular file; it is read back after it was written",
@@ -209,23 +183,27 @@ class Fit : public Verb {
     }
     session.files.writes(job.output, "-o", ".glb");
     session.files.writes(job.resolved, "the options beside the product");
-    session.files.writes(job.checkpoint, "the checkpoint");
+    session.files.writes(job.control.checkpoint, "the checkpoint");
     session.files.locks(job.output);
-    session.files.locks(job.checkpoint);
-    job.checkpoint_interval_s = interval_;
+    session.files.locks(job.control.checkpoint);
+    job.control.checkpoint_interval_s = interval_;
     job.evaluate = !no_eval_;
+    // A budget that the user named stays.
+    job.keep_budget = app_->count("--kernels") > 0 || !config_file_.empty() ||
+                      std::any_of(assignments_.begin(), assignments_.end(),
+                                  [](const std::string& a) { return a.starts_with("density.max_kernels"); });
     if (resume_.empty()) {
-      job.resume = Resume::kNo;
+      job.control.resume = Resume::kNo;
     } else if (resume_ == "true") {
-      job.resume = Resume::kMustBeThere;
-      if (!fs::exists(job.checkpoint, ignored)) {
+      job.control.resume = Resume::kMustBeThere;
+      if (!fs::exists(job.control.checkpoint, ignored)) {
         return inputError(
             fmt::format("{}: there is no checkpoint to resume from; start without --resume{}",
-                        displayPath(job.checkpoint),
+                        displayPath(job.control.checkpoint),
                         fs::exists(job.output, ignored) ? " (the product exists: the fit is over)" : ""));
       }
     } else if (resume_ == "auto") {
-      job.resume = Resume::kIfThere;
+      job.control.resume = Resume::kIfThere;
     } else {
       return usageError(fmt::format("--resume={} is unknown; write --resume or --resume=auto", resume_));
     }
@@ -255,7 +233,7 @@ class Fit : public Verb {
     };
     for (const std::string& assignment : assignments_) {
       if (auto set = setOption(config, assignment); !set) {
-        return usageError(fmt::format("--set {}", set.error().message));
+        return set.error().prefixed("--set ");
       }
       std::string key = assignment.substr(0, assignment.find('='));
       key.erase(0, key.find_first_not_of(" \t"));
@@ -287,40 +265,6 @@ class Fit : public Verb {
         session.console.warning(fmt::format("{} has no effect: {}", from, why));
     }
     return checkConfig(config);
-  }
-
-  /// Budget and lengths for this very surface. A budget that the user named stays; one that cannot cover is
-  /// told.
-  void settleCoverage(Session& session, Subject& subject, FitConfig& config) const {
-    const bool named = app_->count("--kernels") > 0 || !config_file_.empty() ||
-                       std::any_of(assignments_.begin(), assignments_.end(),
-                                   [](const std::string& a) { return a.starts_with("density.max_kernels"); });
-    const bool ours = config.train.density.cover_spare > 0;  // not to be done to the published method
-    fitLengthsToBudget(config, subject.surface);
-    const std::size_t needed = kernelsToCover(subject.surface, config.evaluator.options());
-    const std::size_t budget = config.train.density.max_kernels;
-    if (coveringBudget(needed) <= budget) return;
-    const std::string what = fmt::format(
-        "{}: {} too few to cover the surface ({}): it takes {} at least", displayPath(asset_),
-        counted(budget, "kernel is", "kernels are"),
-        counted(subject.surface.componentCount(), "separate part", "separate parts"), grouped(needed));
-    std::string message;
-    if (named || !ours) {
-      message = fmt::format("{}, and where none is left the mean colour shows; give --kernels {}", what,
-                            coveringBudget(needed));
-    } else {
-      setKernelBudget(config, coveringBudget(needed));
-      message = fmt::format("{}; the budget was raised to {} (--kernels keeps it lower)", what,
-                            grouped(config.train.density.max_kernels));
-    }
-    session.console.warning(message);
-    subject.notices.push_back({"few_kernels", message});
-  }
-
-  /// Half as many again as it takes at least, because kernels do not lie where it would take least; at most a
-  /// hundred thousand, where fits get long.
-  static std::size_t coveringBudget(std::size_t needed) {
-    return std::min<std::size_t>(needed + needed / 2, 100'000);
   }
 
   CLI::App* app_ = nullptr;

@@ -8,24 +8,19 @@
 
 #include <fmt/format.h>
 
+#include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/machine.h"
 #include "heatskin/base/parallel.h"
-#include "heatskin/product/asset_constants.h"
-#include "heatskin/product/fit_appearance.h"
-#include "heatskin/product/product.h"
 #include "heatskin/version.h"
 
 #include "cli/evaluation_page.h"
+#include "cli/inputs.h"
 #include "cli/interrupt.h"
+#include "cli/remedies.h"
 
 namespace heatskin::cli {
 namespace {
-
-/// The seed of `heatskin eval`, so that it shows the same figures for the same file.
-std::uint64_t evaluationSeed() {
-  return CommonOptions().seed;
-}
 
 /// Phases in wall-clock seconds. Sampling to backward are measured inside threads: what the other phases
 /// leave of the optimisation is divided in their proportion.
@@ -47,121 +42,49 @@ std::vector<std::pair<std::string, double>> wallProfile(const FitHistory& histor
 }
 
 Error interruptedError(const Session& session, const FitJob& job, const FitResult& fit) {
-  const bool resumes = job.resume != Resume::kNo;
-  return failure(fmt::format("interrupted; {} of {} steps are saved in {}; resume with: {}{}",
-                             grouped(static_cast<std::size_t>(fit.steps_done)),
-                             grouped(static_cast<std::size_t>(job.config.train.steps)),
-                             displayPath(job.checkpoint), session.command, resumes ? "" : " --resume"));
+  const bool resumes = job.control.resume != Resume::kNo;
+  return failure(
+      fmt::format("interrupted; {} of {} steps are saved in {}; resume with: {}{}",
+                  grouped(static_cast<std::size_t>(fit.steps_done)),
+                  grouped(static_cast<std::size_t>(job.config.train.steps)),
+                  displayPath(job.control.checkpoint), session.command, resumes ? "" : " --resume"),
+      error_code::kCancelled);
 }
 
 /// The checkpoint outlives a product that could not be written.
 Error unsavedError(const FitJob& job, const Error& error) {
   std::error_code ignored;
-  if (job.checkpoint.empty() || !std::filesystem::exists(job.checkpoint, ignored)) return error;
-  return {error.kind, fmt::format("{}; {} is kept: remedy that and run again with --resume", error.message,
-                                  displayPath(job.checkpoint))};
-}
-
-/// Shows progress and does not hear signals.
-class Unstoppable : public Progress {
- public:
-  explicit Unstoppable(Progress& shown) : shown_(shown) {}
-  void begin(std::string_view phase, std::size_t total) override { shown_.begin(phase, total); }
-  void update(std::size_t done, std::string_view detail) override { shown_.update(done, detail); }
-  void end() override { shown_.end(); }
-  bool cancelled() const override { return false; }
-
- private:
-  Progress& shown_;
-};
-
-/// Surface PSNR only, as evaluate() measures it.
-Result<double> surfacePsnr(const KernelTexture& texture, const Reference& reference, Filter filter) {
-  EvaluationOptions options;
-  options.filter = filter;
-  options.seed = evaluationSeed();
-  options.seam_samples = 0;
-  options.atlas_size = options.view_size = options.query_runs = 0;
-  const auto evaluation = evaluate(texture, reference, options);
-  if (!evaluation) return evaluation.error();
-  return evaluation->surface_psnr;
-}
-
-Result<void> evaluateStored(Session& session, const Subject& subject, const FitJob& job,
-                            const Preparation& preparation, FitOutcome& outcome) {
-  const auto reference = Reference::match(outcome.stored->texture.surface(), subject.surface,
-                                          subject.appearance, displayPath(subject.asset.path));
-  if (!reference) return reference.error();
-  EvaluationOptions options;
-  options.seed = evaluationSeed();
-  options.filter = job.config.train.filter;
-  auto evaluation = evaluate(outcome.stored->texture, *reference, options, session.console);
-  if (!evaluation) return evaluation.error();
-
-  // The kernels as they were before they were stored; the subject outlives this texture.
-  const std::shared_ptr<const Surface> surface(std::shared_ptr<void>(), &subject.surface);
-  const auto exact = KernelTexture::create(surface, outcome.fit.kernels, job.config.evaluator.options(),
-                                           preparation, constantFaces(subject.appearance));
-  if (!exact) return exact.error();
-  const auto before = surfacePsnr(*exact, Reference(subject.surface, subject.appearance), options.filter);
-  if (!before) return before.error();
-  const double loss = *before - evaluation->surface_psnr;
-  outcome.quantisation_loss_db = std::isfinite(loss) ? loss : 0;
-  outcome.evaluation = std::move(*evaluation);  // whole, or not there
-  return {};
+  const std::filesystem::path& checkpoint = job.control.checkpoint;
+  if (checkpoint.empty() || !std::filesystem::exists(checkpoint, ignored)) return error;
+  return {error.kind,
+          fmt::format("{}; {} is kept: remedy that and run again with --resume", error.message,
+                      displayPath(checkpoint)),
+          error.code};
 }
 
 }  // namespace
 
-Result<FitOutcome> runFit(Session& session, const Subject& subject, const FitJob& job) {
+Result<FitOutcome> runFit(Session& session, const LoadedAsset& asset, FitJob job) {
   Console& console = session.console;
-  FitOutcome outcome;
-  auto cache = PreprocessingCache::fromEnvironment();
-  const Preparation preparation{&console, &cache};
   // From here on a signal finds something worth keeping: the state, and then the product.
-  if (!job.checkpoint.empty()) session.graceful.emplace();
-  FitControl control;
-  control.checkpoint = job.checkpoint;
-  control.checkpoint_interval_s = job.checkpoint_interval_s;
-  control.resume = job.resume;
-  control.progress = &console;
-  control.cache = &cache;
-  control.write = [](const std::filesystem::path& path, std::span<const std::uint8_t> bytes) {
+  if (!job.control.checkpoint.empty()) session.graceful.emplace();
+  job.control.progress = &console;
+  job.control.write = [](const std::filesystem::path& path, std::span<const std::uint8_t> bytes) {
     return saveBytes(path, bytes);
   };
-  control.notify = [&](const Notice& notice) { console.warning(notice.message); };
-  auto fitted = fit(subject.surface, subject.appearance, job.config, control);
-  if (!fitted) return fitted.error();
-  outcome.fit = std::move(*fitted);
-  if (!outcome.fit.complete) return interruptedError(session, job, outcome.fit);
-  outcome.init_seconds = subject.surface_seconds + outcome.fit.init_seconds;
-
-  const ProductInfo info{fmt::format("heatskin {}", kVersion), job.config.preset, job.config.train.seed,
-                         job.config.train.steps, std::string(filterName(job.config.train.filter))};
-  // All steps are done: a signal no longer stops what turns them into a product.
-  Unstoppable finishing(console);
-  const Preparation finish{&finishing, &cache};
-  const auto bytes = encodeProduct(subject.asset, subject.surface, outcome.fit.kernels,
-                                   job.config.evaluator.options(), info, finish);
-  if (!bytes) return bytes.error();
-  outcome.file_bytes = bytes->size();
-  const std::string options = configToml(job.config);
-  const FileContent files[] = {
-      {job.output, *bytes},
-      {job.resolved, std::span(reinterpret_cast<const std::uint8_t*>(options.data()), options.size())}};
-  if (auto saved = saveTogether(files); !saved) return unsavedError(job, saved.error());
-  std::error_code ignored;
-  if (!job.checkpoint.empty()) std::filesystem::remove(job.checkpoint, ignored);
-
-  auto stored = loadFitted(session, job.output, {}, &finishing);
-  if (!stored) return stored.error();
-  outcome.stored = std::move(*stored);
-  if (job.evaluate && !interrupted()) {
-    const auto done = evaluateStored(session, subject, job, preparation, outcome);
-    if (!done && !(interrupted() && session.graceful)) return done.error();
-  }
-  if (interrupted() && job.evaluate && !outcome.evaluation) {
-    if (!session.graceful) return failure("interrupted");
+  job.control.notify = [&](const Notice& notice) { console.warning(worded(notice)); };
+  job.guard = [](const std::function<Result<void>()>& write) {
+    const NoInterrupt guard;
+    return write();
+  };
+  job.evaluation.seed = CommonOptions().seed;  // of `heatskin eval`, so that it shows the same figures
+  auto outcome = fitProduct(asset, job);
+  if (!outcome)
+    return outcome.error().code == error_code::kNotSaved ? unsavedError(job, outcome.error())
+                                                         : outcome.error();
+  if (!outcome->fit.complete) return interruptedError(session, job, outcome->fit);
+  if (interrupted() && job.evaluate && !outcome->evaluation) {
+    if (!session.graceful) return failure("interrupted", error_code::kCancelled);
     console.warning(
         fmt::format("interrupted after the last step: {} is complete, its evaluation was left out",
                     displayPath(job.output)));
@@ -169,13 +92,14 @@ Result<FitOutcome> runFit(Session& session, const Subject& subject, const FitJob
   return outcome;
 }
 
-Json fitJson(const Subject& subject, const FitJob& job, const FitOutcome& outcome) {
-  const SurfaceReport& mesh = subject.surface.report();
+Json fitJson(const LoadedAsset& asset, const FitJob& job, const FitOutcome& outcome) {
+  const SurfaceReport& mesh = asset.surface->report();
+  const FitConfig& config = outcome.config;
   const FitResult& fit = outcome.fit;
-  Json json = {{"file", displayPath(subject.asset.path)}, {"output", displayPath(job.output)}};
+  Json json = {{"file", displayPath(asset.asset.path)}, {"output", displayPath(job.output)}};
   if (outcome.evaluation) {
     addEvaluation(json, *outcome.evaluation);
-    addMaterials(json, *outcome.evaluation, subject.asset);
+    addMaterials(json, *outcome.evaluation, asset.asset);
     json["quantisation_loss_db"] = jsonNumber(outcome.quantisation_loss_db);
   } else {
     for (const char* key :
@@ -183,7 +107,7 @@ Json fitJson(const Subject& subject, const FitJob& job, const FitOutcome& outcom
           "seam_jump_p99", "seam_jump_max", "query_mpoints_s", "quantisation_loss_db"})
       json[key] = nullptr;
   }
-  json["fit_filter"] = subject.appearance.filterUsed(job.config.train.filter);
+  json["fit_filter"] = asset.appearance.filterUsed(config.train.filter);
   json["kernels"] = fit.kernels.size();
   json["init_s"] = jsonNumber(outcome.init_seconds);
   json["preprocess_s"] = jsonNumber(fit.preprocess_seconds);
@@ -196,16 +120,18 @@ Json fitJson(const Subject& subject, const FitJob& job, const FitOutcome& outcom
     json["profile"][name] = jsonNumber(seconds);
   json["peak_rss_mb"] = jsonNumber(static_cast<double>(peakResidentBytes()) * 1e-6);
   json["model_bytes"] = outcome.stored->product.model_bytes;
-  json["file_bytes"] = outcome.file_bytes;
-  json["method"] = methodName(job.config.evaluator.method);
-  json["preset"] = job.config.preset;
+  json["file_bytes"] = outcome.bytes.size();
+  json["method"] = methodName(config.evaluator.method);
+  json["preset"] = config.preset;
   json["steps"] = fit.steps_done;
   json["resumed_at"] = fit.resumed_at;
-  json["seed"] = job.config.train.seed;
+  json["seed"] = config.train.seed;
   json["threads"] = threadCount();
   json["vertices"] = mesh.vertices;
   json["faces"] = mesh.faces;
-  json["warnings"] = messages(subject.notices, true);
+  std::vector<Notice> notices = asset.notices;
+  notices.insert(notices.end(), outcome.notices.begin(), outcome.notices.end());
+  json["warnings"] = messages(notices, true);
   json["version"] = kVersion;
   // A curve for plots: means over equal parts of the run.
   constexpr std::size_t kPoints = 100;
@@ -222,7 +148,7 @@ Json fitJson(const Subject& subject, const FitJob& job, const FitOutcome& outcom
   return json;
 }
 
-ReportPage::Rows fitRows(const FitJob& job, const FitOutcome& outcome) {
+ReportPage::Rows fitRows(const FitOutcome& outcome) {
   const FitResult& fit = outcome.fit;
   ReportPage::Rows rows;
   if (outcome.evaluation) rows = evaluationRows(*outcome.evaluation);
@@ -235,9 +161,9 @@ ReportPage::Rows fitRows(const FitJob& job, const FitOutcome& outcome) {
                       : std::string()));
   rows.emplace_back(
       "fit",
-      fmt::format("method {}, preset {}, {}, seed {}{}", methodName(job.config.evaluator.method),
-                  job.config.preset, counted(static_cast<std::size_t>(fit.steps_done), "step", "steps"),
-                  job.config.train.seed,
+      fmt::format("method {}, preset {}, {}, seed {}{}", methodName(outcome.config.evaluator.method),
+                  outcome.config.preset, counted(static_cast<std::size_t>(fit.steps_done), "step", "steps"),
+                  outcome.config.train.seed,
                   fit.resumed_at > 0 ? fmt::format(", resumed at {}", fit.resumed_at) : std::string()));
   rows.emplace_back(
       "time",

@@ -13,7 +13,7 @@
 #include "heatskin/base/files.h"
 #include "heatskin/product/product.h"
 
-#include "cli/subject.h"
+#include "cli/inputs.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
@@ -110,7 +110,7 @@ std::string textureText(const Asset& asset, const TextureUse& use) {
 
 constexpr std::size_t kMostRows = 40;  // a table longer than a screen is for --json
 
-void showContents(Console& console, const Subject& subject, const Contents& contents) {
+void showContents(Console& console, const LoadedAsset& subject, const Contents& contents) {
   const Asset& asset = subject.asset;
   console.heading("File");
   std::vector<std::vector<std::string>> rows = {
@@ -174,8 +174,8 @@ void showContents(Console& console, const Subject& subject, const Contents& cont
   console.table(rows);
 }
 
-void showMesh(Console& console, const Subject& subject) {
-  const Surface& surface = subject.surface;
+void showMesh(Console& console, const LoadedAsset& subject) {
+  const Surface& surface = *subject.surface;
   const SurfaceReport& report = surface.report();
   const Box box = assetBox(surface);
   const double length_scale = surface.assetFromSurface().scale;
@@ -214,7 +214,7 @@ void showMesh(Console& console, const Subject& subject) {
 
   console.heading("Something to fit");
   const Appearance& appearance = subject.appearance;
-  const double visible = visibleShare(subject.surface, appearance);
+  const double visible = visibleShare(*subject.surface, appearance);
   console.table(
       {{!appearance.hasColor() ? "no: every material has one colour, without textures or vertex colours"
         : visible > 0          ? "yes"
@@ -266,9 +266,9 @@ Json vectorJson(const Vec3& v) {
   return Json::array({jsonNumber(v.x()), jsonNumber(v.y()), jsonNumber(v.z())});
 }
 
-Json assetJson(const Subject& subject, const Contents& contents) {
+Json assetJson(const LoadedAsset& subject, const Contents& contents) {
   const Asset& asset = subject.asset;
-  const Surface& surface = subject.surface;
+  const Surface& surface = *subject.surface;
   const SurfaceReport& report = surface.report();
   const double length_scale = surface.assetFromSurface().scale;
   const Box box = assetBox(surface);
@@ -366,10 +366,10 @@ class Inspect : public Verb {
   Result<void> run(Session& session) override {
     SurfaceOptions options;
     options.principal_axes = false;  // nothing here looks at the frames
-    auto subject = loadSubject(session, file_, options);
+    auto subject = openAsset(session, file_, options);
     if (!subject) return subject.error();
     // On one terminal the table below already says it.
-    if (visibleShare(subject->surface, subject->appearance) <= 0) {
+    if (visibleShare(*subject->surface, subject->appearance) <= 0) {
       subject->notices.push_back({"invisible",
                                   "the asset is fully transparent (alpha is 0 or below the cutoff "
                                   "everywhere): there is nothing to see or to fit"});

@@ -29,6 +29,7 @@
 #include "cli/console.h"
 #include "cli/interrupt.h"
 #include "cli/number_options.h"
+#include "cli/remedies.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
@@ -306,7 +307,7 @@ int guardedMain(int argc, char** argv) {
     error = failure(no_thread ? std::string(kRefused)
                               : fmt::format("internal error, please report it: {}", problem.what()));
   }
-  console.error(error.message);
+  console.error(worded(error));
   return interrupted() ? interruptExitCode() : static_cast<int>(error.kind);
 }
 

@@ -63,11 +63,6 @@ Result<void> savePng(const std::filesystem::path& path, const ImageF& image, boo
   return saveBytes(path, *png);
 }
 
-Result<void> saveTogether(std::span<const FileContent> files) {
-  const NoInterrupt guard;
-  return writeFilesAtomically(files);
-}
-
 Json jsonNumber(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }

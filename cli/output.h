@@ -37,9 +37,6 @@ Result<void> saveText(const std::filesystem::path& path, std::string_view text);
 /// 8-bit RGB, or RGBA with the mask as alpha.
 Result<void> savePng(const std::filesystem::path& path, const ImageF& image, bool transparent = false);
 
-/// The same for files that belong together, in the order in which they take their places.
-Result<void> saveTogether(std::span<const FileContent> files);
-
 /// A number, or null: JSON has no infinities.
 Json jsonNumber(double value);
 

@@ -20,28 +20,17 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/io/table_file.h"
+#include "heatskin/pipeline/surface_points.h"
 #include "heatskin/product/product.h"
-#include "heatskin/product/source_triangles.h"
-#include "heatskin/surface/closest_point.h"
 #include "heatskin/texture/kernel_texture.h"
 
-#include "cli/subject.h"
+#include "cli/inputs.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
 namespace {
 
-/// Barycentric coordinates may miss their sum and their range by this much: three numbers written with four
-/// decimals.
-constexpr double kBarycentricTolerance = 2e-4;
-
 constexpr std::size_t kPointColumns = 3, kFaceColumns = 4;
-
-/// What a file of points asks for, on the surface.
-struct Questions {
-  std::vector<SurfacePoint> points;
-  double max_distance = 0;  ///< of given positions from the surface, in asset units
-};
 
 bool isNamed(const Table& table, std::initializer_list<std::string_view> names) {
   return std::equal(table.header.begin(), table.header.end(), names.begin(), names.end(),
@@ -76,7 +65,7 @@ Result<Table> readStandardInput() {
     bytes.insert(bytes.end(), part.begin(), part.begin() + n);
   }
   auto table = parseTable(bytes);
-  if (!table) return Error{table.error().kind, "standard input: " + table.error().message};
+  if (!table) return table.error().prefixed("standard input: ");
   return table;
 }
 
@@ -88,70 +77,26 @@ bool special(const std::string& path) {
          type != std::filesystem::file_type::directory && type != std::filesystem::file_type::not_found;
 }
 
-/// Nearest surface points of positions in asset coordinates.
-void closest(const Product& product, std::span<const Vec3> positions, std::span<SurfacePoint> out,
-             double& max_distance) {
-  const ClosestPointQuery query(*product.surface);
-  std::vector<Vec3> places(positions.size());
-  for (std::size_t i = 0; i < positions.size(); ++i)
-    places[i] = product.surface->surfaceFromAsset()(positions[i]);
-  std::vector<ClosestPoint> found(positions.size());
-  query.find(places, found);
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    out[i] = found[i].point;
-    max_distance = std::max(max_distance, found[i].distance / product.surface->surfaceFromAsset().scale);
+/// The points of the product's surface that a table asks for.
+Result<FoundPoints> findPoints(const Product& product, const Table& table) {
+  SurfacePointFinder finder(product.asset, *product.surface);
+  finder.name_of = [&](std::size_t i) { return table.where(i); };
+  if (table.columns == kPointColumns) {
+    std::vector<Vec3> positions;
+    for (std::size_t i = 0; i < table.rows(); ++i)
+      positions.emplace_back(table.values[3 * i], table.values[3 * i + 1], table.values[3 * i + 2]);
+    return finder.fromPositions(positions);
   }
-}
-
-Result<Questions> fromPositions(const Product& product, const Table& table) {
-  std::vector<Vec3> positions(table.rows());
-  for (std::size_t i = 0; i < positions.size(); ++i) {
-    positions[i] = {table.values[3 * i], table.values[3 * i + 1], table.values[3 * i + 2]};
-    // Beyond it, distances are not finite in single precision.
-    constexpr double kFarthest = 1e15;
-    if (!(product.surface->surfaceFromAsset()(positions[i]).cwiseAbs().maxCoeff() < kFarthest)) {
-      return inputError(fmt::format("{}: the point is too far from the surface", table.where(i)));
-    }
-  }
-  Questions out;
-  out.points.resize(positions.size());
-  closest(product, positions, out.points, out.max_distance);
-  return out;
-}
-
-Result<Questions> fromFaces(const Product& product, const Table& table) {
-  const SourceTriangles triangles(product.asset, *product.surface);
-  Questions out;
-  out.points.resize(table.rows());
-  // Triangles that repeat others or have no area have no face of their own.
-  std::vector<std::size_t> without_face;
-  std::vector<Vec3> positions;
-  for (std::size_t i = 0; i < out.points.size(); ++i) {
+  std::vector<TrianglePoint> points;
+  for (std::size_t i = 0; i < table.rows(); ++i) {
     const double* row = table.values.data() + kFaceColumns * i;
-    if (row[0] != std::floor(row[0]) || row[0] < 0 || row[0] >= static_cast<double>(triangles.size())) {
+    if (row[0] != std::floor(row[0]) || row[0] < 0 || row[0] >= static_cast<double>(finder.triangleCount())) {
       return inputError(fmt::format("{}: face {} does not exist, the file has faces 0 to {}", table.where(i),
-                                    row[0], triangles.size() - 1));
+                                    row[0], finder.triangleCount() - 1));
     }
-    Vec3 b(row[1], row[2], row[3]);
-    if (b.minCoeff() < -kBarycentricTolerance || std::abs(b.sum() - 1) > kBarycentricTolerance) {
-      return inputError(
-          fmt::format("{}: barycentric coordinates {}, {}, {} must be at least 0 and add up to 1",
-                      table.where(i), b[0], b[1], b[2]));
-    }
-    b = b.cwiseMax(0.0);
-    const TrianglePoint point{static_cast<std::uint32_t>(row[0]), b / b.sum()};
-    if (triangles.faceOf(point.triangle) != kNone) {
-      out.points[i] = triangles.toSurface(point);
-    } else {
-      without_face.push_back(i);
-      positions.push_back(triangles.assetPosition(point));
-    }
+    points.push_back({static_cast<std::uint32_t>(row[0]), Vec3(row[1], row[2], row[3])});
   }
-  std::vector<SurfacePoint> found(positions.size());
-  if (!positions.empty()) closest(product, positions, found, out.max_distance);
-  for (std::size_t i = 0; i < found.size(); ++i)
-    out.points[without_face[i]] = found[i];
-  return out;
+  return finder.fromTriangles(points);
 }
 
 class Query : public Verb {
@@ -200,8 +145,7 @@ class Query : public Verb {
     auto table = points_ == "-" ? readStandardInput() : readTable(points_);
     if (!table) return table.error();
     const auto named = [&](const Error& error) {
-      return Error{error.kind,
-                   fmt::format("{}: {}", points_ == "-" ? "standard input" : points_, error.message)};
+      return error.prefixed((points_ == "-" ? "standard input" : points_) + ": ");
     };
     if (table->columns == 0) {
       return inputError(
@@ -210,42 +154,41 @@ class Query : public Verb {
     if (table->rows() == 0)
       session.console.warning(fmt::format("--points {}: has no points, only names of columns", points_));
     if (auto checked = checkColumns(*table); !checked) return named(checked.error());
-    auto asset = loadApart(session, file_);
+    auto asset = readAsset(session, file_);
     if (!asset) return asset.error();
     auto product = decodeProduct(std::move(*asset));
     if (!product) return product.error();
-    auto questions =
-        table->columns == kFaceColumns ? fromFaces(*product, *table) : fromPositions(*product, *table);
-    if (!questions) return named(questions.error());
+    // Points that make no sense are refused before the kernels are prepared.
+    const auto found = findPoints(*product, *table);
+    if (!found) return named(found.error());
 
     Stopwatch stopwatch;
-    auto cache = PreprocessingCache::fromEnvironment();
-    const auto texture = KernelTexture::create(product->surface, product->kernels, product->options,
-                                               {&session.console, &cache}, product->constants);
-    if (!texture) return texture.error();
+    const auto opened = heatskin::openProduct(std::move(*product), openOptions(session));
+    if (!opened) return opened.error();
+    const KernelTexture& texture = opened->texture;
     const double preprocess_s = stopwatch.lap();
-    const std::size_t count = questions->points.size();
+    const std::size_t count = found->points.size();
     std::vector<Vec3f> colors(count);
     std::vector<float> weights(count);
     stopwatch.lap();
-    texture->colors(questions->points, colors, weights);
+    texture.colors(found->points, colors, weights);
     const double query_s = stopwatch.lap();
 
     if (auto written = write(session, colors, weights); !written) return written;
     Json json;
     json["file"] = file_;
     json["points"] = count;
-    json["method"] = methodName(product->options);
-    json["kernels"] = product->kernels.size();
-    json["model_bytes"] = product->model_bytes;
+    json["method"] = methodName(texture.options());
+    json["kernels"] = texture.kernels().size();
+    json["model_bytes"] = opened->product.model_bytes;
     json["preprocess_s"] = jsonNumber(preprocess_s);
     json["query_s"] = jsonNumber(query_s);
     json["query_mpoints_s"] = jsonNumber(query_s > 0 ? 1e-6 * static_cast<double>(count) / query_s : 0);
-    json["max_distance"] = jsonNumber(questions->max_distance);
+    json["max_distance"] = jsonNumber(found->max_distance);
     json["covered_below_half"] =
         std::count_if(weights.begin(), weights.end(), [](float weight) { return weight < 0.5f; });
-    json["vertices"] = product->surface->vertexCount();
-    json["faces"] = product->surface->faceCount();
+    json["vertices"] = texture.surface().vertexCount();
+    json["faces"] = texture.surface().faceCount();
     json["threads"] = threadCount();
     return saveJson(session.console, session.common.json, json);
   }

@@ -20,9 +20,8 @@
 #include "heatskin/rendering/camera.h"
 #include "heatskin/rendering/contact_sheet.h"
 
+#include "cli/inputs.h"
 #include "cli/pictures.h"
-#include "cli/subject.h"
-#include "cli/textured_subject.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
@@ -163,7 +162,7 @@ class Render : public Verb {
     }
     SurfaceOptions options;
     options.principal_axes = false;  // pictures do not show the frames
-    const auto subject = loadTextured(session, file_, options);
+    const auto subject = openFile(session, file_, options);
     if (!subject) return subject.error();
     warnAbout(session, file_, subject->notices());
     if (map() && !subject->fitted) {
@@ -179,10 +178,10 @@ class Render : public Verb {
     }
     if (mode_ != "error") return draw(session, *subject, colors(*subject));
 
-    const auto truth = loadSubject(session, reference_file_, options);
+    const auto truth = openAsset(session, reference_file_, options);
     if (!truth) return truth.error();
-    const auto reference =
-        Reference::match(subject->surface(), truth->surface, truth->appearance, displayPath(reference_file_));
+    const auto reference = Reference::match(subject->surface(), *truth->surface, truth->appearance,
+                                            displayPath(reference_file_));
     if (!reference) return reference.error();
     warnAbout(session, reference_file_, reference->notices());
     return draw(
@@ -264,7 +263,7 @@ class Render : public Verb {
     return path;
   }
 
-  std::vector<View> views(const TexturedSubject& subject) const {
+  std::vector<View> views(const LoadedFile& subject) const {
     const Surface& surface = subject.surface();
     const double aspect = static_cast<double>(size_.width) / size_.height;
     std::vector<View> result;
@@ -304,7 +303,7 @@ class Render : public Verb {
   Filter filter() const { return filterNamed(filter_); }
   bool map() const { return mode_ == "error" || mode_ == "coverage"; }
 
-  ColorSource colors(const TexturedSubject& subject) const {
+  ColorSource colors(const LoadedFile& subject) const {
     return mode_ == "coverage" ? coverageMap(subject.fitted->texture) : subject.colors(filter());
   }
 
@@ -315,7 +314,7 @@ class Render : public Verb {
                    mode_ == "error" ? errorLegend(image.width, error_full_) : coverageLegend(image.width));
   }
 
-  Result<void> draw(Session& session, const TexturedSubject& subject, const ColorSource& colors) {
+  Result<void> draw(Session& session, const LoadedFile& subject, const ColorSource& colors) {
     return atlas_ ? drawAtlas(session, subject, colors) : drawViews(session, subject, colors);
   }
 
@@ -342,7 +341,7 @@ class Render : public Verb {
                               : renderAlbedo(surface, camera, size_.width, size_.height, colors, options);
   }
 
-  Json summary(const TexturedSubject& subject) const {
+  Json summary(const LoadedFile& subject) const {
     return {{"file", displayPath(subject.asset().path)},
             {"product", subject.fitted != nullptr},
             {"mode", atlas_ && !map() ? "albedo" : mode_},
@@ -353,7 +352,7 @@ class Render : public Verb {
             {"pictures", Json::array()}};
   }
 
-  Result<void> drawViews(Session& session, const TexturedSubject& subject, const ColorSource& colors) {
+  Result<void> drawViews(Session& session, const LoadedFile& subject, const ColorSource& colors) {
     Console& console = session.console;
     const std::vector<View> wanted = views(subject);
     const Transparency transparency = subject.transparency(filter());
@@ -401,7 +400,7 @@ class Render : public Verb {
     return saveJson(console, session.common.json, json);
   }
 
-  Result<void> drawAtlas(Session& session, const TexturedSubject& subject, const ColorSource& colors) {
+  Result<void> drawAtlas(Session& session, const LoadedFile& subject, const ColorSource& colors) {
     Console& console = session.console;
     console.begin("drawing the atlas", 0);
     AtlasOptions options;

@@ -13,19 +13,11 @@ if(TARGET heatskin_cli)
   install(TARGETS heatskin_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
-# Public headers need nothing but Eigen and each other. These are for our own sources and tests.
-set(private_headers
-  PATTERN "*-inl.h" EXCLUDE
-  PATTERN "test_*.h" EXCLUDE
-  PATTERN "*_checker.h" EXCLUDE
-  PATTERN "gltf_*.h" EXCLUDE
-  PATTERN "glb_builder.h" EXCLUDE
-  PATTERN "block_threads.h" EXCLUDE
-  PATTERN "repeated_face.h" EXCLUDE)
-foreach(module ${HEATSKIN_MODULES})
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/src/heatskin/${module}
-          DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heatskin
-          FILES_MATCHING PATTERN "*.h" ${private_headers})
+# Public headers need nothing but Eigen and each other.
+include(cmake/public_headers.cmake)
+foreach(header ${HEATSKIN_PUBLIC_HEADERS} ${HEATSKIN_SUPPORTING_HEADERS})
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${PROJECT_SOURCE_DIR}/src/heatskin/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heatskin/${folder})
 endforeach()
 install(FILES ${PROJECT_BINARY_DIR}/generated/heatskin/version.h
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heatskin)

@@ -66,7 +66,11 @@ if(HEATSKIN_TESTS)
   find_program(PYTHON3 python3 REQUIRED)
   add_test(NAME includes/order COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/scripts/check_includes.py)
   add_test(NAME includes/planted_errors COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/scripts/check_includes.py --self-test)
-  set_tests_properties(includes/order includes/planted_errors PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
+  # Texts of the library name no options and verbs; and whether that checker would notice.
+  add_test(NAME messages/library COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/scripts/check_messages.py)
+  add_test(NAME messages/planted_errors COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/scripts/check_messages.py --self-test)
+  set_tests_properties(includes/order includes/planted_errors messages/library messages/planted_errors
+                       PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
 
   # Everything that runs on several threads, for ThreadSanitizer above all.
   add_executable(test_threads ${PROJECT_SOURCE_DIR}/tests/threads/threads_test.cpp)
@@ -114,7 +118,10 @@ if(HEATSKIN_TESTS)
                      -D HEATSKIN_SOURCE_DIR=${PROJECT_SOURCE_DIR}
                      -D HEATSKIN_LIBDIR=${CMAKE_INSTALL_LIBDIR}
                      -D CXX=${CMAKE_CXX_COMPILER}
+                     -D PYTHON3=${PYTHON3}
                      -P ${PROJECT_SOURCE_DIR}/tests/install/install_consumer.cmake)
-    set_tests_properties(install_consumer PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
+    add_test(NAME tour/planted_errors
+             COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/install/extract_tour.py --self-test)
+    set_tests_properties(install_consumer tour/planted_errors PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
   endif()
 endif()

@@ -40,7 +40,7 @@ if stage build_release scripts/build.sh release "$jobs"; then
 fi
 
 # Modules whose unit tests are sanitised, too; operators, metrics and demo (long numerical tests) only in `make asan`.
-modules=(base io surface appearance geodesic kernels evaluators training product rendering evaluation)
+modules=(base io surface appearance geodesic kernels evaluators training product rendering evaluation pipeline)
 say "build, AddressSanitizer and UBSan"
 if stage build_asan scripts/build.sh asan "$jobs" heatskin_cli "${modules[@]/#/test_}"; then
   say "tests, AddressSanitizer and UBSan"

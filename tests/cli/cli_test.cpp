@@ -70,7 +70,7 @@ TEST(Cli, MaxMemoryRefusesBeforeWorkingWithTheEstimate) {
     const auto outcome = runHeatskin(arguments);
     expectError(outcome, 3);
     expectContains(outcome.err, "needs about ");
-    expectContains(outcome.err, "--max-memory is 13 MB");
+    expectContains(outcome.err, "the limit is 13 MB (--max-memory)");
   }
   EXPECT_FALSE(std::filesystem::exists(product));
   EXPECT_FALSE(std::filesystem::exists(picture));

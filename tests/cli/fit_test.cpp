@@ -310,6 +310,8 @@ TEST_F(FitCli, RefusesWhatCannotBe) {
   expectRefusal(command("o.glb", {"--kernels", "0"}), 2, "--kernels 0: give a whole number from 1");
   expectRefusal(command("o.glb", {"--seed", "18446744073709551615"}), 2, "seed");
   expectRefusal(command("o.glb", {"--set", "start.kernels=301"}), 2, "above density.max_kernels (300)");
+  expectRefusal(command("o.glb", {"--set", "nothing.like.this=5"}), 2,
+                "'heatskin fit --list-options' lists all");
   expectRefusal(command("o.glb", {"--resume"}), 3, "there is no checkpoint to resume from");
   expectRefusal(command("o.glb", {"--resume=perhaps"}), 2, "--resume=auto");
   expectRefusal(command("o.glb", {"--checkpoint", asset()}), 2, "would be replaced by the checkpoint");

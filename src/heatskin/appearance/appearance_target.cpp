@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "heatskin/base/fingerprint.h"
+
 namespace heatskin {
 
 void AppearanceTarget::identify(const Surface& surface, Fingerprint& fingerprint) const {

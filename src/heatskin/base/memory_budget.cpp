@@ -11,6 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "heatskin/base/error_codes.h"
+
 namespace heatskin {
 namespace {
 
@@ -100,11 +102,12 @@ Result<void> askMemory(std::string_view what, double bytes) {
   const auto text = [](double n) {
     return n >= 1e9 ? fmt::format("{:.1f} GB", n * 1e-9) : fmt::format("{:.0f} MB", std::max(1.0, n * 1e-6));
   };
-  const std::string limit = budget_set.load() != 0
-                                ? fmt::format("--max-memory is {}", text(most))
-                                : fmt::format("{} may be used here (--max-memory changes that)", text(most));
-  return inputError(fmt::format("{} needs about {}, with what is held {}; {}", what, text(bytes),
-                                text(held + bytes), limit));
+  const bool chosen = budget_set.load() != 0;
+  return inputError(
+      fmt::format("{} needs about {}, with what is held {}; {}", what, text(bytes), text(held + bytes),
+                  chosen ? fmt::format("the limit is {}", text(most))
+                         : fmt::format("{} may be used here", text(most))),
+      chosen ? error_code::kMemoryLimit : error_code::kMachineMemory);
 }
 
 }  // namespace heatskin

@@ -32,7 +32,7 @@ TEST(MemoryBudget, RefusesWhatDoesNotFitAndSaysBothNumbers) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kInput);
   EXPECT_EQ(refused.error().message.find("a test needs about 5.0 GB"), 0u) << refused.error().message;
-  EXPECT_NE(refused.error().message.find("--max-memory is 1.1 GB"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("the limit is 1.1 GB"), std::string::npos);
   setMemoryBudget(0);
   EXPECT_EQ(memoryBudget(), defaultMemoryBudget());
 }

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -17,20 +18,25 @@ enum class ErrorKind {
   kInput = 3,   ///< the input cannot be used
 };
 
-/// One line that says what, where and what to do. `message` has no trailing newline.
+/// One line that says what, where and what to do. `message` has no trailing newline and names nothing that
+/// only a front end has (options, commands): whoever shows it adds a remedy by the code.
 struct Error {
   ErrorKind kind = ErrorKind::kFailed;
   std::string message;
+  std::string code = {};  ///< stable and machine-readable: one of base/error_codes.h
+
+  /// The same with more in front of the message: the file it is about.
+  Error prefixed(std::string_view before) const { return {kind, std::string(before) + message, code}; }
 };
 
-inline Error inputError(std::string message) {
-  return {ErrorKind::kInput, std::move(message)};
+inline Error inputError(std::string message, std::string_view code = "bad_input") {
+  return {ErrorKind::kInput, std::move(message), std::string(code)};
 }
-inline Error usageError(std::string message) {
-  return {ErrorKind::kUsage, std::move(message)};
+inline Error usageError(std::string message, std::string_view code = "bad_request") {
+  return {ErrorKind::kUsage, std::move(message), std::string(code)};
 }
-inline Error failure(std::string message) {
-  return {ErrorKind::kFailed, std::move(message)};
+inline Error failure(std::string message, std::string_view code = "failed") {
+  return {ErrorKind::kFailed, std::move(message), std::string(code)};
 }
 
 /// A value or an Error. Check with `if (!r)`; reading the wrong side is a broken promise (assert).

@@ -5,9 +5,12 @@
 #include <map>
 #include <span>
 
+#include "heatskin/base/error_codes.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/evaluation/pictures.h"
+#include "heatskin/evaluation/seam_jump.h"
 #include "heatskin/metrics/flip.h"
+#include "heatskin/metrics/lpips.h"
 #include "heatskin/metrics/psnr.h"
 #include "heatskin/metrics/ssim.h"
 #include "heatskin/metrics/statistics.h"
@@ -185,7 +188,7 @@ Result<void> measureViews(const KernelTexture& texture, const Reference& referen
   progress.begin("comparing views", cameras.size());
   SquaredError pooled;
   for (const Camera& camera : cameras) {
-    if (progress.cancelled()) return failure("cancelled");
+    if (progress.cancelled()) return failure("cancelled", error_code::kCancelled);
     const int size = options.view_size;
     const ImageF expected = renderAlbedo(texture.surface(), camera, size, size, truth, pictures).image;
     const ImageF drawn = renderAlbedo(texture.surface(), camera, size, size, fitted, pictures).image;
@@ -251,13 +254,13 @@ Result<Evaluation> evaluate(const KernelTexture& texture, const Reference& refer
     result.reference_seam = jumpOf(reference.colorSource(options.filter));
   }
   progress.end();
-  if (progress.cancelled()) return failure("cancelled");
+  if (progress.cancelled()) return failure("cancelled", error_code::kCancelled);
   if (options.atlas_size > 0) {
     progress.begin("comparing the atlas", 0);
     if (auto measured = measureAtlas(texture, reference, options, result); !measured) return measured.error();
     progress.end();
   }
-  if (progress.cancelled()) return failure("cancelled");
+  if (progress.cancelled()) return failure("cancelled", error_code::kCancelled);
   if (options.view_size > 0) {
     if (auto measured = measureViews(texture, reference, options, progress, result); !measured)
       return measured.error();

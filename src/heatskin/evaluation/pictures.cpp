@@ -10,6 +10,7 @@
 #include "heatskin/rendering/atlas.h"
 #include "heatskin/rendering/colormap.h"
 #include "heatskin/rendering/contact_sheet.h"
+#include "heatskin/rendering/visibility.h"
 
 namespace heatskin {
 namespace {

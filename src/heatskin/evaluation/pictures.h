@@ -13,6 +13,7 @@
 #include "heatskin/io/image_f.h"
 #include "heatskin/rendering/camera.h"
 #include "heatskin/rendering/render.h"
+#include "heatskin/rendering/transparency.h"
 #include "heatskin/texture/kernel_texture.h"
 
 namespace heatskin {

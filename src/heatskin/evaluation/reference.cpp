@@ -9,6 +9,7 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/plural.h"
+#include "heatskin/surface/closest_point.h"
 #include "heatskin/surface/sampling.h"
 
 namespace heatskin {

@@ -12,10 +12,12 @@
 #include "heatskin/appearance/appearance.h"
 #include "heatskin/base/result.h"
 #include "heatskin/rendering/render.h"
-#include "heatskin/surface/closest_point.h"
+#include "heatskin/rendering/transparency.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin {
+
+class ClosestPointQuery;
 
 /// Corners further apart than this fraction of the longest side belong to different meshes: a float32 GLB
 /// keeps seven digits of an OBJ's positions.

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "heatskin/evaluation/evaluation.h"
 #include "heatskin/rendering/render.h"
 #include "heatskin/surface/surface.h"
 
@@ -22,16 +23,6 @@ struct EdgePoint {
 /// `count` points on edges with two faces, uniform in length over all of them; empty if there is no such
 /// edge. Point i is a pure function of (surface, seed, i).
 std::vector<EdgePoint> sampleEdges(const Surface& surface, std::size_t count, std::uint64_t seed);
-
-/// Order statistics of the jump over edge points: 255 times the largest difference of a colour channel, from
-/// colours before rounding to 8 bits. Zeros without points.
-struct SeamJump {
-  double median = 0;
-  double p99 = 0;
-  double maximum = 0;
-  double above_one = 0;  ///< share of points whose jump is more than one 8-bit level
-  std::size_t points = 0;
-};
 
 /// How much of the surface is seen at points; spans of one length.
 using VisibilitySource = std::function<void(std::span<const SurfacePoint>, std::span<float>)>;

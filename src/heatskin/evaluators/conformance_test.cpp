@@ -17,6 +17,7 @@
 #include "heatskin/evaluators/evaluate_colors.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
 #include "heatskin/evaluators/method.h"
+#include "heatskin/evaluators/method_traits.h"
 #include "heatskin/surface/sampling.h"
 
 #include "support/tiny_surfaces.h"

@@ -1,8 +1,10 @@
 #include "heatskin/evaluators/method.h"
 
+#include <atomic>
 #include <iterator>
 
 #include "heatskin/evaluators/local/method.h"
+#include "heatskin/evaluators/method_traits.h"
 #include "heatskin/evaluators/spectral/method.h"
 #include "heatskin/evaluators/thermal/method.h"
 
@@ -10,6 +12,8 @@ namespace heatskin {
 namespace {
 
 static_assert(std::size(kMethods) == std::size(kMethodNames));
+std::atomic<std::size_t> evaluators_made = 0;
+
 static_assert(std::variant_size_v<EvaluatorOptions> == std::size(kMethodNames));
 
 }  // namespace
@@ -61,8 +65,13 @@ Result<std::unique_ptr<Evaluator>> makeEvaluator(const Surface& surface, const E
                                                  const Preparation& preparation) {
   Progress& progress = preparation.progress != nullptr ? *preparation.progress : silentProgress();
   PreprocessingCache none;
+  evaluators_made.fetch_add(1, std::memory_order_relaxed);
   return traits(methodOf(options))
       .make(options, surface, progress, preparation.cache != nullptr ? *preparation.cache : none);
+}
+
+std::size_t evaluatorsMade() {
+  return evaluators_made.load(std::memory_order_relaxed);
 }
 
 }  // namespace heatskin

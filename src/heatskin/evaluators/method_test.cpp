@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "heatskin/evaluators/method_traits.h"
+
 #include "support/tiny_surfaces.h"
 
 namespace heatskin {

@@ -1,6 +1,7 @@
 #include "heatskin/io/asset_surface.h"
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -12,6 +13,8 @@
 
 namespace heatskin {
 namespace {
+
+std::atomic<std::size_t> surfaces_built = 0;
 
 TriangleSoup gatherTriangles(const Asset& asset) {
   TriangleSoup soup;
@@ -62,7 +65,12 @@ Result<Surface> buildSurface(const Asset& asset, const SurfaceOptions& options) 
   for (const Vec3& x : soup.positions) {
     if (!x.allFinite()) return inputError(name + "a position is not finite after its node's transform");
   }
+  surfaces_built.fetch_add(1, std::memory_order_relaxed);
   return Surface::build(std::move(soup), options);
+}
+
+std::size_t surfacesBuilt() {
+  return surfaces_built.load(std::memory_order_relaxed);
 }
 
 }  // namespace heatskin

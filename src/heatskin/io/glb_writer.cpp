@@ -429,7 +429,7 @@ Result<std::vector<std::uint8_t>> encodeGlb(const Asset& asset, const GlbOptions
 
 Result<void> writeGlb(const std::filesystem::path& path, const Asset& asset, const GlbOptions& options) {
   auto glb = encodeGlb(asset, options);
-  if (!glb) return Error{glb.error().kind, displayPath(path) + ": cannot be written: " + glb.error().message};
+  if (!glb) return glb.error().prefixed(displayPath(path) + ": cannot be written: ");
   return writeFileAtomically(path, *glb);
 }
 

@@ -11,7 +11,7 @@ namespace heatskin::gltf {
 namespace {
 
 Error prefixed(const std::string& where, const Error& error) {
-  return {error.kind, where + ": " + error.message};
+  return error.prefixed(where + ": ");
 }
 
 }  // namespace

@@ -155,7 +155,7 @@ Result<std::optional<RawExtension>> readRawExtension(const Document& document,
   std::vector<std::pair<std::size_t, std::span<const std::uint8_t>>> spans;
   for (const std::size_t index : indices) {
     Result<BufferViewData> view = buffers.view(index);
-    if (!view) return Error{view.error().kind, name + ": " + view.error().message};
+    if (!view) return view.error().prefixed(name + ": ");
     // Both say that vertices or indices are in it.
     for (const char* property : {"byteStride", "target"}) {
       if (document.list("bufferViews")[index].contains(property)) {

@@ -226,7 +226,7 @@ Result<int> MaterialReader::textureIndex(std::size_t gltf_texture) {
 
 Result<std::vector<std::uint8_t>> MaterialReader::externalBytes(const std::string& uri,
                                                                 const std::string& where, bool& missing) {
-  const auto at = [&](const Error& error) { return Error{error.kind, where + ": " + error.message}; };
+  const auto at = [&](const Error& error) { return error.prefixed(where + ": "); };
   if (isDataUri(uri)) {
     Result<std::vector<std::uint8_t>> data = decodeDataUri(uri);
     if (!data) return at(data.error());

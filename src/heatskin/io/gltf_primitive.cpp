@@ -217,7 +217,7 @@ std::optional<Error> MeshReader::openDraco(Source& source, const Json& extension
   Result<BufferViewData> bytes = buffers_.view(*view_index);
   if (!bytes) return bytes.error();
   Result<DracoMesh> mesh = decodeDraco(bytes->bytes, wanted, budget_);
-  if (!mesh) return Error{mesh.error().kind, source.where + ": " + mesh.error().message};
+  if (!mesh) return mesh.error().prefixed(source.where + ": ");
   source.draco = std::move(*mesh);
   return std::nullopt;
 }

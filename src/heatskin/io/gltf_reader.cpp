@@ -283,9 +283,7 @@ Result<Asset> readDocument(std::span<const std::uint8_t> bytes, const std::files
 
 Result<Asset> readGltfBytes(std::span<const std::uint8_t> bytes, const std::filesystem::path& path,
                             const LoadOptions& options) {
-  const auto named = [&](const Error& error) {
-    return Error{error.kind, displayPath(path) + ": " + error.message};
-  };
+  const auto named = [&](const Error& error) { return error.prefixed(displayPath(path) + ": "); };
   try {
     Result<Asset> asset = gltf::readDocument(bytes, path, options);
     if (!asset) return named(asset.error());

@@ -62,7 +62,7 @@ Result<Image> readImage(const std::filesystem::path& path, std::size_t max_pixel
 Result<void> writePng(const std::filesystem::path& path, std::span<const std::uint8_t> pixels, int width,
                       int height, int channels) {
   Result<std::vector<std::uint8_t>> bytes = encodePng(pixels, width, height, channels);
-  if (!bytes) return Error{bytes.error().kind, displayPath(path) + ": " + bytes.error().message};
+  if (!bytes) return bytes.error().prefixed(displayPath(path) + ": ");
   return writeFileAtomically(path, *bytes);
 }
 

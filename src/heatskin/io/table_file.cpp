@@ -231,7 +231,7 @@ Result<Table> readTable(const std::filesystem::path& path) {
   if (!bytes) return bytes.error();
   try {
     auto table = parseTable(*bytes);
-    if (!table) return Error{table.error().kind, displayPath(path) + ": " + table.error().message};
+    if (!table) return table.error().prefixed(displayPath(path) + ": ");
     return table;
   } catch (const std::bad_alloc&) {
     return failure(displayPath(path) + ": not enough memory");

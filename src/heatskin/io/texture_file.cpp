@@ -93,7 +93,7 @@ Result<int> TextureFiles::loadImage(const std::string& name) {
   }
   Result<Image> image = decodeImage(*bytes, repairUtf8(name), options_.max_image_pixels);
   if (!image) {
-    return Error{image.error().kind, displayPath(asset_.path) + ": texture " + image.error().message};
+    return image.error().prefixed(displayPath(asset_.path) + ": texture ");
   }
   total_pixels_ += static_cast<std::size_t>(image->width) * static_cast<std::size_t>(image->height);
   if (total_pixels_ > options_.max_total_pixels) {

@@ -15,6 +15,7 @@
 #include <Eigen/SparseCholesky>
 #include <fmt/format.h>
 
+#include "heatskin/base/error_codes.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/operators/lanczos.h"
 #include "heatskin/operators/symmetric_eigen.h"
@@ -50,8 +51,9 @@ constexpr std::size_t kDenseRescue = 3000;
 Error notConverged(std::uint32_t index) {
   return failure(
       fmt::format("the eigenpairs of operator {} did not converge: the mesh has extreme triangles; use "
-                  "--method thermal or local",
-                  index));
+                  "method thermal or local",
+                  index),
+      error_code::kOtherMethod);
 }
 
 }  // namespace
@@ -351,7 +353,7 @@ Result<std::vector<Eigenpairs>> EigenSolver::solveAll(Progress& progress) const 
   });
   progress.end();
   if (error) return *error;
-  if (cancelled) return failure("cancelled while eigenpairs were computed");
+  if (cancelled) return failure("cancelled while eigenpairs were computed", error_code::kCancelled);
   return all;
 }
 

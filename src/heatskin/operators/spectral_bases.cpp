@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "heatskin/base/error_codes.h"
 #include "heatskin/base/memory_budget.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/operators/dense_kernels.h"
@@ -90,10 +91,12 @@ Result<SpectralBases> buildSpectralBases(const Surface& surface, PreprocessingCa
   SpectralProfile& times = profile != nullptr ? *profile : unused;
   times = {};
   if (surface.vertexCount() > kMaxSpectralVertices) {
-    return inputError(fmt::format(
-        "the mesh has {} vertices, above the {} the spectral method can hold in memory; simplify it "
-        "or use --method local",
-        surface.vertexCount(), kMaxSpectralVertices));
+    return inputError(
+        fmt::format(
+            "the mesh has {} vertices, above the {} the spectral method can hold in memory; simplify it "
+            "or use method local",
+            surface.vertexCount(), kMaxSpectralVertices),
+        error_code::kOtherMethod);
   }
   SpectralBases bases;
   bases.vertex_count = surface.vertexCount();
@@ -123,8 +126,9 @@ Result<SpectralBases> buildSpectralBases(const Surface& surface, PreprocessingCa
     return inputError(
         fmt::format("the mesh has {} components, and each takes one of {} eigenvectors for its constant, so "
                     "that none is left "
-                    "for detail; use --method local or thermal",
-                    operators.component_count, bases.count));
+                    "for detail; use method local or thermal",
+                    operators.component_count, bases.count),
+        error_code::kOtherMethod);
   }
   const EigenSolver solver(operators, options.eigen);
   auto pairs = solver.solveAll(progress);

@@ -7,6 +7,7 @@
 #include <Eigen/Core>
 #include <fmt/format.h>
 
+#include "heatskin/base/error_codes.h"
 #include "heatskin/base/memory_budget.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
@@ -235,11 +236,13 @@ Result<ThermalFactors> thermalFactors(const Operators& operators, const FactorOp
   factors.rank = blockCount(rank, kRankMultiple) * kRankMultiple;
   const std::size_t bytes = kFactorCount * vertices * factors.rank * sizeof(std::uint16_t);
   if (bytes > options.max_bytes) {
-    return inputError(fmt::format(
-        "thermal factors of {} vertices need {:.1f} GB, more than the limit of {:.1f} GB: simplify the mesh, "
-        "lower the "
-        "rank, or use --method local",
-        vertices, 1e-9 * static_cast<double>(bytes), 1e-9 * static_cast<double>(options.max_bytes)));
+    return inputError(fmt::format("thermal factors of {} vertices need {:.1f} GB, more than the limit of "
+                                  "{:.1f} GB: simplify the mesh, "
+                                  "lower the "
+                                  "rank, or use method local",
+                                  vertices, 1e-9 * static_cast<double>(bytes),
+                                  1e-9 * static_cast<double>(options.max_bytes)),
+                      error_code::kOtherMethod);
   }
   // The result, and as much again for the operators at work.
   if (auto fits = askMemory(fmt::format("thermal factors of {} vertices", vertices),
@@ -262,7 +265,7 @@ Result<ThermalFactors> thermalFactors(const Operators& operators, const FactorOp
   for (std::size_t first = 0; first < kFactorCount; first += group) {
     if (progress.cancelled()) {
       progress.end();
-      return failure("thermal factors: cancelled");
+      return failure("thermal factors: cancelled", error_code::kCancelled);
     }
     const std::size_t count = std::min(group, kFactorCount - first);
     makeFactors(operators, plan, static_cast<std::uint32_t>(first), options, omega, sketch, rank,

@@ -14,10 +14,12 @@
 #include <fmt/format.h>
 
 #include "heatskin/appearance/appearance.h"
+#include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/plural.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
 #include "heatskin/evaluators/local/supports.h"
+#include "heatskin/evaluators/method_traits.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/io/glb_builder.h"
 #include "heatskin/io/gltf_reader.h"
@@ -26,6 +28,7 @@
 #include "heatskin/product/asset_constants.h"
 #include "heatskin/product/fallback_colors.h"
 #include "heatskin/product/product_extension.h"
+#include "heatskin/product/product_writer.h"
 #include "heatskin/product/quantize.h"
 #include "heatskin/product/source_triangles.h"
 #include "heatskin/surface/closest_point.h"
@@ -33,14 +36,6 @@
 
 namespace heatskin {
 namespace {
-
-/// Kernels are stored relative to triangles, so first axes need no curvature, unless the method's operators
-/// follow the principal directions.
-SurfaceOptions surfaceOptions(const EvaluatorOptions& evaluator) {
-  SurfaceOptions options;
-  options.principal_axes = traits(methodOf(evaluator)).principal_axes;
-  return options;
-}
 
 /// Whether kernels are needed at all: some primitive has more than one colour.
 bool hasVaryingColor(const Asset& asset) {
@@ -239,6 +234,15 @@ const RawExtension* findExtension(const Asset& asset) {
   return nullptr;
 }
 
+/// The geometry alone: an asset without images is written and read faster.
+Asset withoutImages(Asset asset) {
+  for (Material& material : asset.materials)
+    material.base_color = {};
+  asset.textures.clear();
+  asset.images.clear();
+  return asset;
+}
+
 /// What a reader will see: positions as float32, around the origin of their mesh. Writing and reading the
 /// geometry once makes its surface the one every reader of the product builds.
 Result<Asset> storedGeometry(const Asset& asset, const ChannelLayout& layout) {
@@ -267,79 +271,71 @@ bool sameShape(const Asset& a, const Asset& b) {
   return true;
 }
 
-Result<std::vector<std::uint8_t>> encode(const Asset& asset, const Surface& surface, const KernelSet& kernels,
-                                         const EvaluatorOptions& options, const ProductInfo& info,
-                                         const Preparation& preparation) {
-  if (kernels.size() == 0) return failure("a product needs at least one kernel");
-  if (kernels.layout.groups()[0].name != "base_color") {
-    return failure(fmt::format("a product begins with the channels of base_color, the kernels with {}",
-                               kernels.layout.groups()[0].name));
+/// Whether both have the same triangles to the bit.
+bool sameGeometry(const Asset& a, const Asset& b) {
+  if (!sameShape(a, b)) return false;
+  for (std::size_t i = 0; i < a.instances.size(); ++i) {
+    if (a.instances[i].asset_from_mesh.matrix() != b.instances[i].asset_from_mesh.matrix()) return false;
   }
-  if (!kernels.mean.allFinite()) return failure("the mean is not a number");
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    if (kernels.positions[i].face >= surface.faceCount() || !isFinite(kernels, i)) {
-      return failure(fmt::format("kernel {} has no place on the surface or a value that is not a number", i));
+  for (std::size_t m = 0; m < a.meshes.size(); ++m) {
+    for (std::size_t p = 0; p < a.meshes[m].primitives.size(); ++p) {
+      if (a.meshes[m].primitives[p].positions != b.meshes[m].primitives[p].positions) return false;
     }
   }
-
-  ProductExtension extension;
-  extension.options = options;
-  extension.layout = kernels.layout;
-  extension.mean = kernels.mean.cwiseMax(0.0f).cwiseMin(1.0f);
-  extension.kernels = kernels.size();
-  extension.triangles = countTriangles(asset);
-  extension.info = info;
-  // Options a reader would refuse are refused here, before the work.
-  if (const auto readable = readExtension(writeExtension(extension)); !readable) {
-    return failure(readable.error().message);
-  }
-
-  auto stored = storedGeometry(asset, kernels.layout);
-  if (!stored) return stored.error();
-  auto built = buildSurface(*stored, surfaceOptions(options));
-  if (!built) return failure(built.error().message);
-  const auto stored_surface = std::make_shared<const Surface>(std::move(*built));
-
-  if (countTriangles(*stored) != extension.triangles) return failure("triangles were lost in writing");
-  extension.constant_materials = constantMaterials(*stored);
-  const std::size_t stride = kernelBytes(kernels.layout.size());
-  std::vector<std::uint8_t> bytes(kernels.size() * stride);
-  // HKTex's aligned bases at 0 and 180 degrees differ.
-  KernelWriter writer(asset, surface, *stored, *stored_surface, traits(methodOf(options)).periodic_angle);
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    packKernel(writer(kernels, i), extension.ranges, std::span(bytes).subspan(i * stride, stride));
-  }
-
-  // The fallback shows the kernels as stored, so that reading and writing again gives the same file.
-  auto rounded = unpackKernels(extension, bytes, *stored, *stored_surface);
-  if (!rounded) return failure(rounded.error().message);
-  const auto texture = KernelTexture::create(
-      stored_surface, std::move(*rounded), options, preparation,
-      constantFaces(*stored, *stored_surface, extension.constant_materials, kernels.layout));
-  if (!texture) return texture.error();
-  setFallbackColors(*texture, *stored);
-
-  GlbBuilder builder;
-  if (!info.generator.empty()) builder.root()["asset"]["generator"] = info.generator;
-  if (auto added = addAsset(builder, *stored, {}); !added) return added.error();
-  // Materials are numbered by their first use, so those of a file that was read keep their numbers.
-  const std::size_t written = builder.root().contains("materials") ? builder.root()["materials"].size() : 0;
-  if (!extension.constant_materials.empty() && written != stored->materials.size())
-    return failure("materials were lost in writing");
-  extension.buffer_view = static_cast<std::size_t>(builder.addBufferView(bytes));
-  builder.useExtension(kExtensionName);
-  builder.root()["extensions"][kExtensionName] = GltfJson::parse(writeExtension(extension));
-  return builder.finish();
+  return true;
 }
 
-Result<Product> decode(Asset asset) {
+bool sameKernels(const KernelSet& a, const KernelSet& b) {
+  const auto same_point = [](const SurfacePoint& p, const SurfacePoint& q) {
+    return p.face == q.face && p.barycentric == q.barycentric;
+  };
+  return a.layout == b.layout &&
+         std::equal(a.positions.begin(), a.positions.end(), b.positions.begin(), b.positions.end(),
+                    same_point) &&
+         a.mean == b.mean && a.angles == b.angles && a.anisotropies == b.anisotropies &&
+         a.thresholds == b.thresholds && a.sharpnesses == b.sharpnesses &&
+         a.channels.values == b.channels.values;
+}
+
+Error unwritten(const Error& cause) {
+  return {ErrorKind::kFailed, "the product cannot be written: " + cause.message, cause.code};
+}
+
+/// make() with its errors and exceptions as errors of writing.
+template <class T, class Make>
+Result<T> writing(const Make& make) {
+  try {
+    Result<T> made = make();
+    if (!made) return unwritten(made.error());
+    return made;
+  } catch (const std::bad_alloc&) {
+    return unwritten(failure("not enough memory"));
+  } catch (const std::exception& problem) {
+    return unwritten(failure(problem.what()));
+  }
+}
+
+}  // namespace
+
+struct ProductWriter::Impl {
+  Asset stored;  // what the file will hold, fallback colours aside
+  std::shared_ptr<const Surface> surface;
+  ProductExtension extension;
+  std::vector<std::uint8_t> bytes;  // of the kernels
+  KernelSet kernels;
+  ConstantFaces constants;
+};
+
+namespace {
+
+/// On `known`, if it is the surface of the asset; otherwise on one that also suits `evaluated_with`.
+Result<Product> decode(Asset asset, std::optional<Method> evaluated_with,
+                       std::shared_ptr<const Surface> known) {
   const RawExtension* raw = findExtension(asset);
   if (raw == nullptr) {
-    return inputError("has no kernels (HSK_kernel_texture); 'heatskin fit' makes a file that has");
+    return inputError("has no kernels (HSK_kernel_texture)", error_code::kNoKernels);
   }
-  const auto refuse = [](const Error& error) {
-    return Error{error.kind, fmt::format("{}: {}", kExtensionName, error.message)};
-  };
+  const auto refuse = [](const Error& error) { return error.prefixed(fmt::format("{}: ", kExtensionName)); };
   if (!raw->listed) return refuse(inputError("is not listed in extensionsUsed"));
   auto extension = readExtension(raw->json);
   if (!extension) return refuse(extension.error());
@@ -348,11 +344,18 @@ Result<Product> decode(Asset asset) {
   });
   if (view == raw->views.end()) return refuse(inputError("its buffer view does not exist"));
 
-  auto surface = buildSurface(asset, surfaceOptions(extension->options));
-  if (!surface) {
-    const std::string path = asset.path.empty() ? "" : asset.path.string() + ": ";
-    const std::string& message = surface.error().message;
-    return Error{surface.error().kind, message.starts_with(path) ? message.substr(path.size()) : message};
+  std::shared_ptr<const Surface> surface = std::move(known);
+  if (surface == nullptr) {
+    SurfaceOptions options = productSurfaceOptions(methodOf(extension->options));
+    if (evaluated_with) options.principal_axes |= productSurfaceOptions(*evaluated_with).principal_axes;
+    auto built = buildSurface(asset, options);
+    if (!built) {
+      const std::string path = asset.path.empty() ? "" : asset.path.string() + ": ";
+      Error error = built.error();
+      if (error.message.starts_with(path)) error.message.erase(0, path.size());
+      return error;
+    }
+    surface = std::make_shared<const Surface>(std::move(*built));
   }
   auto kernels = unpackKernels(*extension, view->bytes, asset, *surface);
   if (!kernels) return refuse(kernels.error());
@@ -376,13 +379,19 @@ Result<Product> decode(Asset asset) {
   product.notices = asset.notices;
   for (Notice& notice : surface->notices())
     product.notices.push_back(std::move(notice));
-  product.surface = std::make_shared<const Surface>(std::move(*surface));
+  product.surface = std::move(surface);
   product.asset = std::move(asset);
   product.asset.raw_extensions.clear();
   return product;
 }
 
 }  // namespace
+
+SurfaceOptions productSurfaceOptions(Method method) {
+  SurfaceOptions options;
+  options.principal_axes = traits(method).principal_axes;
+  return options;
+}
 
 Filter fitFilter(const ProductInfo& info) {
   for (std::size_t i = 0; i < std::size(kFilterNames); ++i) {
@@ -393,7 +402,7 @@ Filter fitFilter(const ProductInfo& info) {
 
 Result<bool> useStoredGeometry(Asset& asset) {
   try {
-    auto stored = storedGeometry(asset, {});
+    auto stored = storedGeometry(withoutImages(asset), {});
     if (!stored) return stored.error();
     if (!sameShape(asset, *stored)) return false;
     bool changed = false;
@@ -416,32 +425,142 @@ Result<bool> useStoredGeometry(Asset& asset) {
   }
 }
 
+ProductWriter::ProductWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ProductWriter::~ProductWriter() = default;
+ProductWriter::ProductWriter(ProductWriter&&) noexcept = default;
+ProductWriter& ProductWriter::operator=(ProductWriter&&) noexcept = default;
+
+const std::shared_ptr<const Surface>& ProductWriter::surface() const {
+  return impl_->surface;
+}
+const KernelSet& ProductWriter::kernels() const {
+  return impl_->kernels;
+}
+const ConstantFaces& ProductWriter::constants() const {
+  return impl_->constants;
+}
+
+Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<const Surface> surface,
+                                            bool as_readers_build, const KernelSet& kernels,
+                                            const EvaluatorOptions& options, const ProductInfo& info) {
+  return writing<ProductWriter>([&]() -> Result<ProductWriter> {
+    if (kernels.size() == 0) return failure("a product needs at least one kernel");
+    if (kernels.layout.groups()[0].name != "base_color") {
+      return failure(fmt::format("a product begins with the channels of base_color, the kernels with {}",
+                                 kernels.layout.groups()[0].name));
+    }
+    if (!kernels.mean.allFinite()) return failure("the mean is not a number");
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      if (kernels.positions[i].face >= surface->faceCount() || !isFinite(kernels, i)) {
+        return failure(
+            fmt::format("kernel {} has no place on the surface or a value that is not a number", i));
+      }
+    }
+
+    auto impl = std::make_unique<Impl>();
+    ProductExtension& extension = impl->extension;
+    extension.options = options;
+    extension.layout = kernels.layout;
+    extension.mean = kernels.mean.cwiseMax(0.0f).cwiseMin(1.0f);
+    extension.kernels = kernels.size();
+    extension.triangles = countTriangles(asset);
+    extension.info = info;
+    // Options a reader would refuse are refused here, before the work.
+    if (const auto readable = readExtension(writeExtension(extension)); !readable) {
+      return failure(readable.error().message);
+    }
+
+    auto stored = storedGeometry(asset, kernels.layout);
+    if (!stored) return stored.error();
+    std::shared_ptr<const Surface> stored_surface = surface;
+    if (!as_readers_build || !sameGeometry(asset, *stored)) {
+      auto built = buildSurface(*stored, productSurfaceOptions(methodOf(options)));
+      if (!built) return failure(built.error().message, built.error().code);
+      stored_surface = std::make_shared<const Surface>(std::move(*built));
+    }
+
+    if (countTriangles(*stored) != extension.triangles) return failure("triangles were lost in writing");
+    extension.constant_materials = constantMaterials(*stored);
+    const std::size_t stride = kernelBytes(kernels.layout.size());
+    impl->bytes.resize(kernels.size() * stride);
+    // HKTex's aligned bases at 0 and 180 degrees differ.
+    KernelWriter writer(asset, *surface, *stored, *stored_surface, traits(methodOf(options)).periodic_angle);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      packKernel(writer(kernels, i), extension.ranges, std::span(impl->bytes).subspan(i * stride, stride));
+    }
+
+    // What is shown from here on is what the file holds, so that reading and writing again gives the same
+    // file.
+    auto rounded = unpackKernels(extension, impl->bytes, *stored, *stored_surface);
+    if (!rounded) return failure(rounded.error().message);
+    impl->kernels = std::move(*rounded);
+    impl->constants = constantFaces(*stored, *stored_surface, extension.constant_materials, kernels.layout);
+    impl->stored = std::move(*stored);
+    impl->surface = std::move(stored_surface);
+    return ProductWriter(std::move(impl));
+  });
+}
+
+Result<std::vector<std::uint8_t>> ProductWriter::finish(const KernelTexture& texture) const {
+  return writing<std::vector<std::uint8_t>>([&]() -> Result<std::vector<std::uint8_t>> {
+    Asset stored = impl_->stored;
+    ProductExtension extension = impl_->extension;
+    setFallbackColors(texture, stored);
+
+    GlbBuilder builder;
+    if (!extension.info.generator.empty()) builder.root()["asset"]["generator"] = extension.info.generator;
+    if (auto added = addAsset(builder, stored, {}); !added) return added.error();
+    // Materials are numbered by their first use, so those of a file that was read keep their numbers.
+    const std::size_t written = builder.root().contains("materials") ? builder.root()["materials"].size() : 0;
+    if (!extension.constant_materials.empty() && written != stored.materials.size())
+      return failure("materials were lost in writing");
+    extension.buffer_view = static_cast<std::size_t>(builder.addBufferView(impl_->bytes));
+    builder.useExtension(kExtensionName);
+    builder.root()["extensions"][kExtensionName] = GltfJson::parse(writeExtension(extension));
+    return builder.finish();
+  });
+}
+
+Result<Product> ProductWriter::readBack(Asset file) const {
+  const std::string name = file.path.empty() ? std::string() : displayPath(file.path) + ": ";
+  const auto differs = [&](std::string_view what) {
+    return failure(fmt::format("{}{} are not what was written; is the disk all right?", name, what));
+  };
+  try {
+    if (!sameGeometry(file, impl_->stored)) return differs("the triangles");
+    auto product = decode(std::move(file), {}, impl_->surface);
+    if (!product) return product.error().prefixed(name);
+    if (!sameKernels(product->kernels, impl_->kernels)) return differs("the kernels");
+    return product;
+  } catch (const std::bad_alloc&) {
+    return failure(name + "not enough memory");
+  } catch (const std::exception& problem) {
+    return failure(name + problem.what());
+  }
+}
+
 Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
                                                 const KernelSet& kernels, const EvaluatorOptions& options,
                                                 const ProductInfo& info, const Preparation& preparation) {
-  const auto failed = [](const std::string& cause) {
-    return failure("the product cannot be written: " + cause);
-  };
-  try {
-    auto glb = encode(asset, surface, kernels, options, info, preparation);
-    if (!glb) return failed(glb.error().message);
-    return glb;
-  } catch (const std::bad_alloc&) {
-    return failed("not enough memory");
-  } catch (const std::exception& problem) {
-    return failed(problem.what());
-  }
+  // The surface outlives this call, and with it everything that is made here.
+  const std::shared_ptr<const Surface> shared(std::shared_ptr<void>(), &surface);
+  const auto writer = ProductWriter::create(asset, shared, false, kernels, options, info);
+  if (!writer) return writer.error();
+  const auto texture =
+      KernelTexture::create(writer->surface(), writer->kernels(), options, preparation, writer->constants());
+  if (!texture) return unwritten(texture.error());
+  return writer->finish(*texture);
 }
 
 bool isProduct(const Asset& asset) {
   return findExtension(asset) != nullptr;
 }
 
-Result<Product> decodeProduct(Asset asset) {
+Result<Product> decodeProduct(Asset asset, std::optional<Method> evaluated_with) {
   const std::string name = asset.path.empty() ? std::string() : displayPath(asset.path) + ": ";
   try {
-    auto product = decode(std::move(asset));
-    if (!product) return Error{product.error().kind, name + product.error().message};
+    auto product = decode(std::move(asset), evaluated_with, nullptr);
+    if (!product) return product.error().prefixed(name);
     return product;
   } catch (const std::bad_alloc&) {
     return failure(name + "not enough memory");

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,20 @@ struct ProductInfo {
 /// where a file does not say, with the paper's formula for the preset `paper` and as samplers say otherwise.
 Filter fitFilter(const ProductInfo& info);
 
+/// A triangle of the file and barycentric coordinates for its corners in file order.
+struct TrianglePoint {
+  std::uint32_t triangle = 0;
+  Vec3 barycentric = {1.0 / 3, 1.0 / 3, 1.0 / 3};
+};
+
+/// The options of the surface that every reader of a product builds. Kernels are stored relative to
+/// triangles, so first axes need no curvature, unless the method's operators follow the principal directions.
+SurfaceOptions productSurfaceOptions(Method method);
+
 /// Moves an asset to the positions (float32) and transforms that a product made from it will hold; says
-/// whether anything changed. The operators of ThermalRF and, to the last bit, the eigenbases of HKTex follow
-/// the geometry: kernels of these methods should be fitted on the surface that their readers will build.
+/// whether anything changed. A fit on these positions has the surface that readers of its product will build,
+/// to the bit: it needs no second one, and the operators of ThermalRF and the eigenbases of HKTex stay the
+/// same.
 Result<bool> useStoredGeometry(Asset& asset);
 
 /// The GLB of `kernels` fitted to `asset`, whose surface is `surface`. Quantises. Primitives of one colour
@@ -61,7 +73,8 @@ bool isProduct(const Asset& asset);
 
 /// Fails (input cannot be used) if the asset has no kernels, a version this program does not know, or
 /// anything inconsistent.
-Result<Product> decodeProduct(Asset asset);
+/// `evaluated_with`: the surface also suits that method.
+Result<Product> decodeProduct(Asset asset, std::optional<Method> evaluated_with = {});
 Result<Product> loadProduct(const std::filesystem::path& path);
 
 }  // namespace heatskin

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "heatskin/appearance/appearance.h"
+#include "heatskin/evaluators/method_traits.h"
 
 namespace heatskin {
 namespace {

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "heatskin/evaluators/method_traits.h"
+
 namespace heatskin {
 namespace {
 

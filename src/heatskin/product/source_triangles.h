@@ -11,15 +11,10 @@
 
 #include "heatskin/base/vec.h"
 #include "heatskin/io/asset.h"
+#include "heatskin/product/product.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin {
-
-/// A triangle of the file and barycentric coordinates for its corners in file order.
-struct TrianglePoint {
-  std::uint32_t triangle = 0;
-  Vec3 barycentric = {1.0 / 3, 1.0 / 3, 1.0 / 3};
-};
 
 /// Triangles of an asset (fewer than 2^32), instances counted.
 std::size_t countTriangles(const Asset& asset);

@@ -17,11 +17,11 @@
 #include "heatskin/base/vec.h"
 #include "heatskin/io/image_f.h"
 #include "heatskin/rendering/camera.h"
-#include "heatskin/rendering/transparency.h"
-#include "heatskin/rendering/visibility.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin {
+
+struct Transparency;
 
 /// sRGB colours of many surface points; the spans have equal length. Called from one thread at a time with
 /// batches of up to kColorBatch points, and free to use threads itself.

@@ -8,6 +8,7 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/rendering/test_meshes.h"
+#include "heatskin/rendering/visibility.h"
 
 namespace heatskin {
 namespace {

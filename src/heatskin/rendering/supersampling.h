@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "heatskin/rendering/render.h"
+#include "heatskin/rendering/transparency.h"
+#include "heatskin/rendering/visibility.h"
 
 namespace heatskin::raster {
 

@@ -10,6 +10,7 @@
 #include "heatskin/io/color_space.h"
 #include "heatskin/rendering/render.h"
 #include "heatskin/rendering/test_meshes.h"
+#include "heatskin/rendering/visibility.h"
 
 namespace heatskin {
 namespace {

@@ -4,6 +4,7 @@
 #include <array>
 #include <vector>
 
+#include "heatskin/base/fingerprint.h"
 #include "heatskin/surface/sampling.h"
 
 namespace heatskin {

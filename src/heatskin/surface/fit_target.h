@@ -7,11 +7,12 @@
 #include <span>
 
 #include "heatskin/base/channel_layout.h"
-#include "heatskin/base/fingerprint.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin {
+
+class Fingerprint;
 
 /// Values of channels, and how much of them is seen, at points of one surface. Everything but values() has an
 /// answer for colours that are opaque and worth fitting everywhere. Calls may come from several threads at

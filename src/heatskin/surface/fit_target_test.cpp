@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "heatskin/base/fingerprint.h"
+
 #include "support/tiny_surfaces.h"
 
 namespace heatskin {

@@ -11,6 +11,7 @@
 #include "heatskin/base/memory_budget.h"
 #include "heatskin/evaluators/evaluate_colors.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
+#include "heatskin/kernels/composite_block.h"
 
 namespace heatskin {
 
@@ -19,7 +20,15 @@ Result<KernelTexture> KernelTexture::create(std::shared_ptr<const Surface> surfa
                                             ConstantFaces constants) {
   auto evaluator = makeEvaluator(*surface, options, preparation);
   if (!evaluator) return evaluator.error();
-  if (const auto* local = dynamic_cast<const local::LocalEvaluator*>(evaluator->get())) {
+  return withEvaluator(std::move(surface), std::move(kernels), options, std::move(*evaluator),
+                       std::move(constants));
+}
+
+Result<KernelTexture> KernelTexture::withEvaluator(std::shared_ptr<const Surface> surface, KernelSet kernels,
+                                                   const EvaluatorOptions& options,
+                                                   std::shared_ptr<Evaluator> evaluator,
+                                                   ConstantFaces constants) {
+  if (const auto* local = dynamic_cast<const local::LocalEvaluator*>(evaluator.get())) {
     if (auto justified = local->checkPairs(kernels); !justified) return justified.error();
     const double pairs = local->estimatePairs(kernels);
     const auto fits =
@@ -31,21 +40,23 @@ Result<KernelTexture> KernelTexture::create(std::shared_ptr<const Surface> surfa
   texture.surface_ = std::move(surface);
   texture.kernels_ = std::move(kernels);
   texture.options_ = options;
-  texture.evaluator_ = std::move(*evaluator);
   texture.constants_ = std::move(constants);
   try {
-    texture.evaluator_->rebuild(texture.kernels_);
+    evaluator->rebuild(texture.kernels_);
   } catch (const std::bad_alloc&) {
     return failure(fmt::format("not enough memory for {} kernels on {} faces", texture.kernels_.size(),
                                texture.surface_->faceCount()));
   }
-  texture.filter_.build(texture.kernels_);
+  FilterTable filter;
+  filter.build(texture.kernels_);
+  texture.filter_ = std::make_shared<const FilterTable>(std::move(filter));
+  texture.evaluator_ = std::move(evaluator);
   return texture;
 }
 
 void KernelTexture::values(std::span<const SurfacePoint> points, std::span<float> values,
                            std::span<float> weights) const {
-  evaluateChannels(*evaluator_, filter_, points, values, weights);
+  evaluateChannels(*evaluator_, *filter_, points, values, weights);
   layout().fromUnit(values);
   if (constants_.empty()) return;
   const std::size_t channels = layout().size();

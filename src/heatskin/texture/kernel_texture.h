@@ -7,12 +7,13 @@
 
 #include "heatskin/base/vec.h"
 #include "heatskin/evaluators/method.h"
-#include "heatskin/kernels/composite_block.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/surface/surface.h"
 #include "heatskin/texture/constant_faces.h"
 
 namespace heatskin {
+
+class FilterTable;
 
 /// See the head of the file. Immutable; queries may run concurrently.
 class KernelTexture {
@@ -23,6 +24,13 @@ class KernelTexture {
   static Result<KernelTexture> create(std::shared_ptr<const Surface> surface, KernelSet kernels,
                                       const EvaluatorOptions& options, const Preparation& preparation = {},
                                       ConstantFaces constants = {});
+
+  /// The same with an evaluator that was made for this surface and these options, such as that of the fit. It
+  /// is rebuilt for `kernels`; from then on it belongs to the texture alone.
+  static Result<KernelTexture> withEvaluator(std::shared_ptr<const Surface> surface, KernelSet kernels,
+                                             const EvaluatorOptions& options,
+                                             std::shared_ptr<Evaluator> evaluator,
+                                             ConstantFaces constants = {});
 
   const Surface& surface() const { return *surface_; }
   const KernelSet& kernels() const { return kernels_; }
@@ -46,8 +54,8 @@ class KernelTexture {
   std::shared_ptr<const Surface> surface_;
   KernelSet kernels_;
   EvaluatorOptions options_;
-  std::unique_ptr<Evaluator> evaluator_;
-  FilterTable filter_;
+  std::shared_ptr<const Evaluator> evaluator_;
+  std::shared_ptr<const FilterTable> filter_;
   ConstantFaces constants_;
 };
 

@@ -10,17 +10,11 @@
 
 #include "heatskin/evaluators/evaluator.h"
 #include "heatskin/kernels/composite_block.h"
+#include "heatskin/training/fit_history.h"
 #include "heatskin/training/loss.h"
 #include "heatskin/training/pool.h"
 
 namespace heatskin {
-
-/// Seconds spent so far, by phase; what threads do side by side is added up.
-struct TrainProfile {
-  double sampling = 0;
-  double candidates = 0;  ///< the evaluator's respond(): candidates and their responses
-  double forward = 0, backward = 0, optimiser = 0, rebuild = 0, density = 0;
-};
 
 /// The gradients of one batch after the other; memory is kept. A batch is cut into a fixed number of parts,
 /// each with sums of its own: the order of additions does not depend on threads.

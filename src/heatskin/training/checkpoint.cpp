@@ -13,6 +13,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
 
 namespace heatskin {
@@ -26,7 +27,6 @@ constexpr std::uint32_t kFormatVersion = 2;
 constexpr std::size_t kSizeOffset = kMagic.size() + sizeof(std::uint32_t);
 constexpr std::size_t kHeaderBytes = kSizeOffset + sizeof(std::uint64_t);
 constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);
-constexpr const char* kRemedy = "start anew without --resume";
 
 /// Visits the fields of a history as visitFields() does those of a state.
 template <class History, class Visitor>
@@ -217,7 +217,7 @@ std::vector<std::uint8_t> encodeCheckpoint(const Checkpoint& checkpoint) {
 
 Result<Checkpoint> decodeCheckpoint(std::span<const std::uint8_t> bytes, const std::string& source) {
   const auto refuse = [&](std::string_view why) {
-    return inputError(fmt::format("{}: {}; {}", source, why, kRemedy));
+    return inputError(fmt::format("{}: {}", source, why), error_code::kDamagedCheckpoint);
   };
   const std::size_t known = std::min(bytes.size(), kMagic.size());
   if (bytes.empty() || std::memcmp(bytes.data(), kMagic.data(), known) != 0) {

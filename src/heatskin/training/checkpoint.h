@@ -18,31 +18,10 @@
 #include "heatskin/base/result.h"
 #include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
-#include "heatskin/training/trainer.h"
+#include "heatskin/training/fit_history.h"
 #include "heatskin/training/trainer_state.h"
 
 namespace heatskin {
-
-/// Calls visit(name, seconds) for every phase of a profile, in the order of a step. A new phase needs one
-/// line here.
-template <class Profile, class Visitor>
-void visitPhases(Profile& profile, Visitor&& visit) {
-  visit("sampling", profile.sampling);
-  visit("candidates", profile.candidates);
-  visit("forward", profile.forward);
-  visit("backward", profile.backward);
-  visit("optimiser", profile.optimiser);
-  visit("rebuild", profile.rebuild);
-  visit("density", profile.density);
-}
-
-/// What a fit remembers of its past besides the trainer's state; for reports, without influence on the fit.
-struct FitHistory {
-  std::vector<float> losses;        // [steps done]
-  std::vector<float> step_seconds;  // [steps done]
-  TrainProfile profile;
-  double optimise_seconds = 0;
-};
 
 using InputHash = Fingerprint::Value;
 

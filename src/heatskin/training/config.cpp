@@ -15,7 +15,10 @@
 #include <toml++/toml.h>
 
 #include "heatskin/base/edit_distance.h"
+#include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
+#include "heatskin/evaluators/method_traits.h"
+#include "heatskin/training/option_tables.h"
 #include "heatskin/training/preset_texts.h"
 
 namespace heatskin {
@@ -372,8 +375,8 @@ Result<void> setOption(FitConfig& config, std::string_view assignment) {
   std::string_view text = trimmed(assignment.substr(equals + 1));
   const Entry* o = findOption(key);
   if (o == nullptr) {
-    return usageError(fmt::format("there is no option '{}'{}; 'heatskin fit --list-options' lists all",
-                                  printable(key), suggestion(key)));
+    return usageError(fmt::format("there is no option '{}'{}", printable(key), suggestion(key)),
+                      error_code::kUnknownOption);
   }
   std::optional<Value> value;
   switch (o->type) {

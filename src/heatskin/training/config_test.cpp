@@ -162,7 +162,7 @@ TEST(Config, WrongAssignmentsAreUsageErrorsAndChangeNothing) {
            {"=5", "there is no option ''"},
            {"stepz=5", "did you mean 'steps'?"},
            {"window_sigma=0.1", "did you mean 'local.window_sigma'?"},
-           {"nothing.like.this=5", "--list-options"},
+           {"nothing.like.this=5", "there is no option"},
            {"steps=", "integer"},
            {"steps=5.5", "integer"},
            {"steps=5x", "integer"},

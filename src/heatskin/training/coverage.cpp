@@ -5,11 +5,18 @@
 #include <numbers>
 #include <vector>
 
+#include "heatskin/evaluators/method_traits.h"
 #include "heatskin/kernels/compositor.h"
 #include "heatskin/kernels/kernel_set.h"
 
 namespace heatskin {
 namespace {
+
+/// Half as many again as it takes at least, because kernels do not lie where it would take least; at most a
+/// hundred thousand, where fits get long.
+std::size_t ampleBudget(std::size_t needed) {
+  return std::min<std::size_t>(needed + needed / 2, 100'000);
+}
 
 /// Area of the discs in the thinnest covering of the plane (hexagonal), relative to what they cover.
 const double kCoveringDensity = 2 * std::numbers::pi / std::sqrt(27.0);
@@ -59,6 +66,20 @@ double fitLengthsToBudget(FitConfig& config, const Surface& surface) {
   lengths.max_radius = std::min(kLongest, lengths.max_radius * growth);
   lengths.diffusion_time *= growth * growth;
   return growth;
+}
+
+BudgetReport settleBudget(FitConfig& config, const Surface& surface, bool keep_budget) {
+  fitLengthsToBudget(config, surface);
+  BudgetReport report;
+  report.needed = kernelsToCover(surface, config.evaluator.options());
+  report.ample = ampleBudget(report.needed);
+  report.before = report.after = config.train.density.max_kernels;
+  const bool published = !(config.train.density.cover_spare > 0);
+  if (report.too_small() && !keep_budget && !published) {
+    setKernelBudget(config, report.ample);
+    report.after = config.train.density.max_kernels;
+  }
+  return report;
 }
 
 }  // namespace heatskin

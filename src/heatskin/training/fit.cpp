@@ -8,12 +8,16 @@
 
 #include <fmt/format.h>
 
+#include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/memory_budget.h"
 #include "heatskin/base/plural.h"
 #include "heatskin/base/stopwatch.h"
+#include "heatskin/evaluators/evaluator.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
 #include "heatskin/evaluators/method.h"
+#include "heatskin/operators/preprocessing_cache.h"
+#include "heatskin/training/checkpoint.h"
 #include "heatskin/training/streams.h"
 #include "heatskin/training/trainer.h"
 #include "heatskin/training/visible_samples.h"
@@ -44,27 +48,28 @@ double medianAfterWarmup(std::vector<float> seconds) {
 /// Why a checkpoint cannot be resumed; nothing if it can.
 Result<void> checkOrigin(const Checkpoint& checkpoint, const InputHash& input, const FitConfig& config,
                          const std::string& name) {
-  constexpr const char* kRemedy = "or start over without --resume";
+  const auto other = [&](const std::string& why) {
+    return inputError(fmt::format("{}: {}", name, why), error_code::kOtherCheckpoint);
+  };
   if (checkpoint.program != kVersion) {
-    return inputError(fmt::format("{}: was written by heatskin {}, this is {}; finish with that version {}",
-                                  name, checkpoint.program, kVersion, kRemedy));
+    return other(fmt::format("was written by heatskin {}, this is {}; finish with that version",
+                             checkpoint.program, kVersion));
   }
   if (checkpoint.input != input) {
-    return inputError(fmt::format(
-        "{}: belongs to another asset (or this one has changed since); give that one {}", name, kRemedy));
+    return other("belongs to another asset (or this one has changed since); give that one");
   }
   const auto before = parseConfig(checkpoint.config, name);
   if (!before) {
-    return inputError(fmt::format("{}: was written with other options ({}); finish with that version {}",
-                                  name, before.error().message, kRemedy));
+    return other(
+        fmt::format("was written with other options ({}); finish with that version", before.error().message));
   }
   const auto differences = configDifferences(*before, config);
   if (!differences.empty()) {
     const OptionDifference& d = differences.front();
     const std::string more =
         differences.size() > 1 ? fmt::format(" and {} more", differences.size() - 1) : std::string();
-    return inputError(fmt::format("{}: was made with {} = {}, now it is {}{}; give the same options {}", name,
-                                  d.key, d.first, d.second, more, kRemedy));
+    return other(fmt::format("was made with {} = {}, now it is {}{}; give the same options", d.key, d.first,
+                             d.second, more));
   }
   return {};
 }
@@ -93,16 +98,19 @@ Result<void> checkValues(const FitTarget& target, std::span<const SurfacePoint> 
 Result<void> checkSomethingToFit(const Surface& surface, const FitTarget& target) {
   if (!target.hasColor()) {
     return inputError(
-        "there is nothing to fit: no textures and no vertex colours, every material has one colour");
+        "there is nothing to fit: no textures and no vertex colours, every material has one colour",
+        error_code::kNothingToFit);
   }
   constexpr std::size_t kPoints = 4096;
   const std::vector<SurfacePoint> points = sampleVisible(surface, target, kPoints, 0, streams::kPool);
   if (!points.empty()) return checkValues(target, points);
   if (visibleShare(surface, target) > 0) {
-    return inputError("there is nothing to fit: everything with a texture or vertex colours is transparent");
+    return inputError("there is nothing to fit: everything with a texture or vertex colours is transparent",
+                      error_code::kNothingToFit);
   }
   return inputError(
-      "there is nothing to fit: the asset is fully transparent (alpha is 0 or below the cutoff everywhere)");
+      "there is nothing to fit: the asset is fully transparent (alpha is 0 or below the cutoff everywhere)",
+      error_code::kNothingToFit);
 }
 
 Result<FitResult> fit(const Surface& surface, const FitTarget& target, const FitConfig& config,
@@ -124,8 +132,8 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
     std::error_code ignored;
     const bool exists = std::filesystem::exists(control.checkpoint, ignored);
     if (control.resume == Resume::kMustBeThere && !exists) {
-      return inputError(
-          fmt::format("{}: there is no checkpoint to resume from; start without --resume", name));
+      return inputError(fmt::format("{}: there is no checkpoint to resume from", name),
+                        error_code::kNoCheckpoint);
     }
     resuming = control.resume != Resume::kNo && exists;
   }
@@ -161,14 +169,15 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
     return fits.error();
   }
   Stopwatch watch;
-  const auto evaluator = makeEvaluator(surface, config.evaluator.options(), {&progress, control.cache});
-  if (!evaluator) return evaluator.error();
+  auto made = makeEvaluator(surface, config.evaluator.options(), {&progress, control.cache});
+  if (!made) return made.error();
+  const std::shared_ptr<Evaluator> evaluator = std::move(*made);
   result.preprocess_seconds = watch.lap();
   progress.begin("preparing", 0);
-  Trainer trainer(surface, target, **evaluator, trainOptions(config));
+  Trainer trainer(surface, target, *evaluator, trainOptions(config));
   result.init_seconds = result.preprocess_seconds + watch.lap();
   progress.end();
-  if (const auto* local = dynamic_cast<const local::LocalEvaluator*>(evaluator->get())) {
+  if (const auto* local = dynamic_cast<const local::LocalEvaluator*>(evaluator.get())) {
     // Half of what a texture may take: kernels change during a fit.
     if (auto justified = local->checkPairs(trainer.kernels(), 0.5); !justified) {
       return usageError(justified.error().message +
@@ -179,9 +188,8 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
     const auto steps = static_cast<std::size_t>(std::max(0, checkpoint.state.step));
     if (result.history.losses.size() != steps || result.history.step_seconds.size() != steps ||
         !trainer.restore(std::move(checkpoint.state))) {
-      const bool must = control.resume == Resume::kMustBeThere;
-      const Error problem = inputError(fmt::format("{}: holds a state that cannot be{}", name,
-                                                   must ? "; start over without --resume" : ""));
+      const Error problem =
+          inputError(fmt::format("{}: holds a state that cannot be", name), error_code::kDamagedCheckpoint);
       if (auto over = startOver(problem); !over) return over.error();
     } else {
       result.resumed_at = trainer.stepsDone();
@@ -246,6 +254,7 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
   result.history.optimise_seconds = seconds_before + seconds;
   result.median_step_seconds = medianAfterWarmup(result.history.step_seconds);
   result.kernels = trainer.kernels();
+  result.evaluator = evaluator;
   return result;
 }
 

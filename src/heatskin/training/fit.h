@@ -7,16 +7,17 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "heatskin/base/progress.h"
 #include "heatskin/base/result.h"
-#include "heatskin/operators/preprocessing_cache.h"
+#include "heatskin/kernels/kernel_set.h"
 #include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
-#include "heatskin/training/checkpoint.h"
 #include "heatskin/training/config.h"
+#include "heatskin/training/fit_history.h"
 
 namespace heatskin {
 
@@ -48,6 +49,8 @@ struct FitResult {
   KernelSet kernels;
   FitHistory history;  ///< of all runs that led here
 
+  std::shared_ptr<Evaluator> evaluator;  ///< of the fit, for KernelTexture::withEvaluator()
+
   double preprocess_seconds = 0;   ///< the evaluator's
   double init_seconds = 0;         ///< from surface and target to the first step, preprocessing included
   double median_step_seconds = 0;  ///< after warm-up (the first tenth of the steps)
@@ -58,11 +61,12 @@ struct FitResult {
 /// that has is visible.
 Result<void> checkSomethingToFit(const Surface& surface, const FitTarget& target);
 
-/// Fits kernels to a target. The kernels depend on surface, target and configuration only: not on
-/// threads, checkpoints or interruptions. Fails if the configuration contradicts itself, if there is nothing
-/// to fit (no texture and no vertex colours, or nothing that is visible), if a checkpoint belongs to
-/// something else (the message says to what), or if the state of a cancelled fit cannot be written. A
-/// cancelled fit goes on for the few steps until its state can be saved (Trainer::canSave()).
+/// Fits kernels to a target. The surface must outlive the evaluator of the result. The kernels depend on
+/// surface, target and configuration only: not on threads, checkpoints or interruptions. Fails if the
+/// configuration contradicts itself, if there is nothing to fit (no texture and no vertex colours, or nothing
+/// that is visible), if a checkpoint belongs to something else (the message says to what), or if the state of
+/// a cancelled fit cannot be written. A cancelled fit goes on for the few steps until its state can be saved
+/// (Trainer::canSave()).
 Result<FitResult> fit(const Surface& surface, const FitTarget& target, const FitConfig& config,
                       const FitControl& control = {});
 

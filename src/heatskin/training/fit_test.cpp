@@ -14,6 +14,7 @@
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/product/fit_appearance.h"
 #include "heatskin/surface/function_target.h"
+#include "heatskin/training/checkpoint.h"
 #include "heatskin/training/start.h"
 #include "heatskin/training/test_fits.h"
 #include "heatskin/training/trainer.h"

@@ -8,6 +8,7 @@
 #include "heatskin/appearance/appearance_target.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/io/asset_surface.h"
+#include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/product/fit_appearance.h"
 #include "heatskin/training/fit.h"
 #include "heatskin/training/test_fits.h"

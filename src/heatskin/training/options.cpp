@@ -1,5 +1,7 @@
 #include "heatskin/training/options.h"
 
+#include "heatskin/training/option_tables.h"
+
 namespace heatskin {
 namespace {
 

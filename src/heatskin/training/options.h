@@ -5,9 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
-#include "heatskin/base/option_table.h"
 #include "heatskin/base/texture_filter.h"
 
 namespace heatskin {
@@ -118,12 +116,5 @@ struct TrainOptions {
   bool wrap_angle = true;       ///< theta modulo pi instead of clamping; local only
   ClampedColors clamped_colors = ClampedColors::kByMethod;
 };
-
-/// The members of the structs above; those of TrainOptions without its sections.
-std::span<const Option> trainOptionTable();
-std::span<const Option> samplingOptionTable();
-std::span<const Option> startOptionTable();
-std::span<const Option> rateOptionTable();
-std::span<const Option> densityOptionTable();
 
 }  // namespace heatskin

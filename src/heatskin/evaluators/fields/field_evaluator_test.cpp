@@ -12,12 +12,14 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
+#include "heatskin/evaluators/evaluator.h"
 #include "heatskin/evaluators/method.h"
 #include "heatskin/evaluators/spectral/spectral_heat.h"
 #include "heatskin/evaluators/thermal/thermal_heat.h"
 #include "heatskin/kernels/compositor.h"
 #include "heatskin/kernels/simd_level.h"
 #include "heatskin/operators/dense_kernels.h"
+#include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/operators/routing.h"
 #include "heatskin/surface/sampling.h"
 

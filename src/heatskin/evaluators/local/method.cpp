@@ -71,7 +71,6 @@ MethodTraits methodTraits() {
   row.periodic_angle = true;
   row.carries_angle = true;
   row.leads_colors_back = false;
-  row.stored_geometry = false;
   row.options = kOptions;
   row.reach = reach;
   row.check = check;

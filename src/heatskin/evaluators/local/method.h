@@ -1,6 +1,6 @@
 #pragma once
 
-#include "heatskin/evaluators/method.h"
+#include "heatskin/evaluators/method_traits.h"
 
 namespace heatskin::local {
 

@@ -55,7 +55,6 @@ MethodTraits methodTraits() {
   row.periodic_angle = false;
   row.carries_angle = false;
   row.leads_colors_back = true;
-  row.stored_geometry = true;
   row.options = kOptions;
   row.reach = reach;
   row.check = check;

@@ -1,0 +1,54 @@
+#pragma once
+
+// Everything that differs between methods as a row of traits; nobody else compares names. A further method is
+// a folder with its options, evaluator and row, an entry in the lists here and in method.h, and a section of
+// the fit's configuration; the conformance suite then runs it.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "heatskin/base/option_table.h"
+#include "heatskin/base/progress.h"
+#include "heatskin/base/result.h"
+#include "heatskin/evaluators/evaluator.h"
+#include "heatskin/evaluators/method.h"
+#include "heatskin/operators/preprocessing_cache.h"
+#include "heatskin/surface/surface.h"
+
+namespace heatskin {
+
+/// What distinguishes a method.
+struct MethodTraits {
+  std::string_view name;   ///< one of kMethodNames
+  std::string_view title;  ///< what papers call it: "LocalHK"
+  bool principal_axes;     ///< its operators follow the principal directions: a surface needs them
+  bool periodic_angle;     ///< angles 0 and pi of a kernel mean the same
+  bool
+      carries_angle;  ///< walks carry a kernel's angle from face to face; otherwise it belongs to the surface
+  bool leads_colors_back;  ///< what `clamped_colors = "by_method"` means, as measured
+  std::span<const Option> options;
+
+  /// How far from a kernel on a plane its response falls to `response`.
+  double (*reach)(const EvaluatorOptions& options, double response);
+
+  /// Refuses options that ask for more work than so many kernels and faces justify; up to `share` of what is
+  /// allowed.
+  Result<void> (*check)(const EvaluatorOptions& options, const Surface& surface, const KernelSet& kernels,
+                        double share);
+
+  Result<std::unique_ptr<Evaluator>> (*make)(const EvaluatorOptions& options, const Surface& surface,
+                                             Progress& progress, PreprocessingCache& cache);
+};
+
+const MethodTraits& traits(Method method);
+
+/// The struct inside, for the lines of MethodTraits::options.
+void* optionsStruct(EvaluatorOptions& options);
+const void* optionsStruct(const EvaluatorOptions& options);
+
+/// Evaluators that makeEvaluator() was asked for in this process: tests see that no work is done twice.
+std::size_t evaluatorsMade();
+
+}  // namespace heatskin

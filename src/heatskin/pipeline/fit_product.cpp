@@ -1,0 +1,220 @@
+#include "heatskin/pipeline/fit_product.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "heatskin/appearance/appearance_target.h"
+#include "heatskin/base/error_codes.h"
+#include "heatskin/base/files.h"
+#include "heatskin/base/plural.h"
+#include "heatskin/evaluation/evaluate.h"
+#include "heatskin/evaluation/reference.h"
+#include "heatskin/io/gltf_reader.h"
+#include "heatskin/io/load.h"
+#include "heatskin/operators/preprocessing_cache.h"
+#include "heatskin/product/asset_constants.h"
+#include "heatskin/product/product.h"
+#include "heatskin/product/product_writer.h"
+#include "heatskin/training/coverage.h"
+#include "heatskin/version.h"
+
+namespace heatskin {
+namespace {
+
+/// Shows progress and does not hear the wish to stop.
+class Unstoppable : public Progress {
+ public:
+  explicit Unstoppable(Progress& shown) : shown_(shown) {}
+  void begin(std::string_view phase, std::size_t total) override { shown_.begin(phase, total); }
+  void update(std::size_t done, std::string_view detail) override { shown_.update(done, detail); }
+  void end() override { shown_.end(); }
+  bool cancelled() const override { return false; }
+
+ private:
+  Progress& shown_;
+};
+
+/// Bytes a product of the asset has at least: positions, indices and fallback colours of its triangles.
+std::size_t smallestProduct(const Asset& asset) {
+  std::size_t bytes = 0;
+  for (const Mesh& mesh : asset.meshes) {
+    for (const Primitive& primitive : mesh.primitives)
+      bytes += 12 * primitive.positions.size() + 2 * primitive.triangles.size();
+  }
+  return bytes;
+}
+
+/// "model.glb: ", or nothing for an asset that was made.
+std::string prefixOf(const Asset& asset) {
+  return asset.path.empty() ? std::string() : displayPath(asset.path) + ": ";
+}
+
+Notice budgetNotice(const Asset& asset, const Surface& surface, const BudgetReport& report) {
+  const std::size_t parts = surface.componentCount();
+  const std::string what =
+      fmt::format("{}{} {} too few to cover the surface ({} separate {}): it takes {} at least",
+                  prefixOf(asset), grouped(report.before), report.before == 1 ? "kernel is" : "kernels are",
+                  grouped(parts), parts == 1 ? "part" : "parts", grouped(report.needed));
+  if (report.after == report.before) {
+    return {"few_kernels", fmt::format("{}, and where none is left the mean colour shows; {} would do", what,
+                                       grouped(report.ample))};
+  }
+  return {"budget_raised", fmt::format("{}; the budget was raised to {}", what, grouped(report.after))};
+}
+
+/// Surface PSNR only, as evaluate() measures it.
+Result<double> surfacePsnr(const KernelTexture& texture, const Reference& reference,
+                           EvaluationOptions options) {
+  options.seam_samples = 0;
+  options.atlas_size = options.view_size = options.query_runs = 0;
+  options.lpips = nullptr;
+  const auto evaluation = evaluate(texture, reference, options);
+  if (!evaluation) return evaluation.error();
+  return evaluation->surface_psnr;
+}
+
+/// Evaluates the stored texture; `exact` is the PSNR of the kernels before they were stored.
+Result<void> evaluateStored(const LoadedAsset& asset, const EvaluationOptions& options, double exact,
+                            Progress& progress, FitOutcome& outcome) {
+  const auto reference = Reference::match(outcome.stored->texture.surface(), *asset.surface, asset.appearance,
+                                          displayPath(asset.asset.path));
+  if (!reference) return reference.error();
+  auto evaluation = evaluate(outcome.stored->texture, *reference, options, progress);
+  if (!evaluation) return evaluation.error();
+  const double loss = exact - evaluation->surface_psnr;
+  outcome.quantisation_loss_db = std::isfinite(loss) ? loss : 0;
+  outcome.evaluation = std::move(*evaluation);  // whole, or not there
+  return {};
+}
+
+/// Writes what the job asks for; afterwards the checkpoint is not needed.
+Result<void> saveProduct(const FitJob& job, const FitOutcome& outcome) {
+  if (job.output.empty()) return {};
+  const std::string options = configToml(outcome.config);
+  std::vector<FileContent> files = {{job.output, outcome.bytes}};
+  if (!job.resolved.empty()) {
+    files.push_back(
+        {job.resolved, std::span(reinterpret_cast<const std::uint8_t*>(options.data()), options.size())});
+  }
+  const auto write = [&] { return writeFilesAtomically(files); };
+  const auto saved = job.guard ? job.guard(write) : write();
+  if (!saved) return Error{saved.error().kind, saved.error().message, std::string(error_code::kNotSaved)};
+  std::error_code ignored;
+  if (!job.control.checkpoint.empty()) std::filesystem::remove(job.control.checkpoint, ignored);
+  return {};
+}
+
+/// The product as whoever opens it will find it: from the disk, or from its bytes if it was not written. Its
+/// surface is that of `writer`.
+Result<Product> readBack(const FitJob& job, const FitOutcome& outcome, const ProductWriter& writer) {
+  auto asset = job.output.empty() ? readGltfBytes(outcome.bytes, "product.glb") : loadAsset(job.output);
+  if (!asset) return asset.error();
+  return writer.readBack(std::move(*asset));
+}
+
+/// Whether the surface is the one that readers of the product will build, as far as options decide that.
+bool asReadersBuild(const LoadedAsset& asset, Method method) {
+  const SurfaceOptions wanted = productSurfaceOptions(method);
+  return asset.surface_options.principal_axes == wanted.principal_axes &&
+         asset.surface_options.curvature_rings == wanted.curvature_rings &&
+         asset.surface_options.normalise == wanted.normalise;
+}
+
+}  // namespace
+
+Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
+  if (isProduct(asset.asset)) {
+    return inputError(prefixOf(asset.asset) + "is a fitted texture already; give the asset it was made from",
+                      error_code::kAlreadyFitted);
+  }
+  FitOutcome outcome;
+  outcome.config = job.config;
+  const AppearanceTarget target(asset.appearance, job.config.train.filter, job.layout);
+  if (auto something = checkSomethingToFit(*asset.surface, target); !something)
+    return something.error().prefixed(prefixOf(asset.asset));
+  const BudgetReport budget = settleBudget(outcome.config, *asset.surface, job.keep_budget);
+  if (budget.too_small()) {
+    outcome.notices.push_back(budgetNotice(asset.asset, *asset.surface, budget));
+    if (job.control.notify) job.control.notify(outcome.notices.back());
+  }
+  if (!job.output.empty()) {
+    if (auto room = checkFreeSpace(job.output, smallestProduct(asset.asset)); !room) return room.error();
+  }
+
+  std::optional<PreprocessingCache> own_cache;
+  FitControl control = job.control;
+  if (control.cache == nullptr) control.cache = &own_cache.emplace(PreprocessingCache::fromEnvironment());
+  if (control.progress == nullptr) control.progress = &silentProgress();
+  auto fitted = fit(*asset.surface, target, outcome.config, control);
+  if (!fitted) return fitted.error();
+  outcome.fit = std::move(*fitted);
+  outcome.notices.insert(outcome.notices.end(), outcome.fit.notices.begin(), outcome.fit.notices.end());
+  if (!outcome.fit.complete) return outcome;
+  outcome.init_seconds = asset.surface_seconds + outcome.fit.init_seconds;
+
+  const EvaluatorOptions evaluator = outcome.config.evaluator.options();
+  EvaluationOptions evaluation = job.evaluation;
+  evaluation.filter = outcome.config.train.filter;
+  double exact_psnr = 0;
+  if (job.evaluate && !control.progress->cancelled()) {
+    const auto exact =
+        KernelTexture::withEvaluator(asset.surface, outcome.fit.kernels, evaluator, outcome.fit.evaluator,
+                                     constantFaces(asset.appearance, job.layout));
+    if (!exact) return exact.error();
+    const auto psnr = surfacePsnr(*exact, Reference(*asset.surface, asset.appearance), evaluation);
+    if (!psnr) return psnr.error();
+    exact_psnr = *psnr;
+  }
+
+  // All steps are done: a wish to stop no longer keeps them from becoming a product.
+  Unstoppable finishing(*control.progress);
+  const ProductInfo info{fmt::format("heatskin {}", kVersion), outcome.config.preset,
+                         outcome.config.train.seed, outcome.config.train.steps,
+                         std::string(filterName(outcome.config.train.filter))};
+  const bool as_readers_build = asReadersBuild(asset, outcome.config.evaluator.method);
+  const auto writer = ProductWriter::create(asset.asset, asset.surface, as_readers_build, outcome.fit.kernels,
+                                            evaluator, info);
+  if (!writer) return writer.error();
+  // A product whose positions differ from the asset's (openAssetToFit() was not used, or its triangles come
+  // in another order) has a surface and an evaluator of its own.
+  auto texture = writer->surface() == asset.surface
+                     ? KernelTexture::withEvaluator(asset.surface, writer->kernels(), evaluator,
+                                                    std::move(outcome.fit.evaluator), writer->constants())
+                     : KernelTexture::create(writer->surface(), writer->kernels(), evaluator,
+                                             {&finishing, control.cache}, writer->constants());
+  outcome.fit.evaluator = nullptr;
+  if (!texture) return texture.error();
+  auto bytes = writer->finish(*texture);
+  if (!bytes) return bytes.error();
+  outcome.bytes = std::move(*bytes);
+  if (auto saved = saveProduct(job, outcome); !saved) return saved.error();
+
+  auto stored = readBack(job, outcome, *writer);
+  if (!stored) return stored.error();
+  outcome.stored.emplace(LoadedProduct{std::move(*stored), std::move(*texture)});
+  if (job.evaluate && !control.progress->cancelled()) {
+    const auto done = evaluateStored(asset, evaluation, exact_psnr, *control.progress, outcome);
+    if (!done && !control.progress->cancelled()) return done.error();
+  }
+  if (own_cache && control.notify) {
+    for (const Notice& notice : own_cache->notices())
+      control.notify(notice);
+  }
+  return outcome;
+}
+
+Result<FitOutcome> fitProduct(const std::filesystem::path& asset, const FitJob& job) {
+  OpenOptions options;
+  options.progress = job.control.progress;
+  const auto loaded = openAssetToFit(asset, job.config.evaluator.method, options);
+  if (!loaded) return loaded.error();
+  return fitProduct(*loaded, job);
+}
+
+}  // namespace heatskin

@@ -1,0 +1,51 @@
+#pragma once
+
+// A product in the making, for whoever has the evaluator of a fit: its file is written, read back and asked
+// without building a surface or an evaluator a second time. encodeProduct() is the short way.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "heatskin/base/result.h"
+#include "heatskin/evaluators/method.h"
+#include "heatskin/io/asset.h"
+#include "heatskin/kernels/kernel_set.h"
+#include "heatskin/product/product.h"
+#include "heatskin/surface/surface.h"
+#include "heatskin/texture/constant_faces.h"
+#include "heatskin/texture/kernel_texture.h"
+
+namespace heatskin {
+
+class ProductWriter {
+ public:
+  /// Quantises `kernels`, which lie on `surface`, the surface of `asset`. `as_readers_build`: it was built
+  /// with productSurfaceOptions(); then it is also the surface of the product, provided the asset is at the
+  /// positions of the file (useStoredGeometry()). Otherwise the product gets a surface of its own.
+  static Result<ProductWriter> create(const Asset& asset, std::shared_ptr<const Surface> surface,
+                                      bool as_readers_build, const KernelSet& kernels,
+                                      const EvaluatorOptions& options, const ProductInfo& info);
+  ~ProductWriter();
+  ProductWriter(ProductWriter&&) noexcept;
+  ProductWriter& operator=(ProductWriter&&) noexcept;
+
+  // What the texture of the product consists of.
+  const std::shared_ptr<const Surface>& surface() const;
+  const KernelSet& kernels() const;
+  const ConstantFaces& constants() const;
+
+  /// The GLB; `texture` is made of the three above and gives the fallback colours.
+  Result<std::vector<std::uint8_t>> finish(const KernelTexture& texture) const;
+
+  /// decodeProduct() of what finish() made, on surface(). Fails if the file holds another geometry or other
+  /// kernels than were written.
+  Result<Product> readBack(Asset file) const;
+
+ private:
+  struct Impl;
+  explicit ProductWriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace heatskin
