@@ -127,7 +127,7 @@ class Cover {
         const float sum = sums_.row(place.probe)[c] - place.weight * values[c];
         const float without = kernels_.mean[static_cast<Eigen::Index>(c)] + sum / std::max(weight, 1.0f);
         const float error = without - probes_.targets.row(place.probe)[c];
-        if (wrong(error * (seen_only_[c] != 0 ? probes_.visibilities[place.probe] : 1.0f))) return false;
+        if (wrong(error * seenOf(place.probe, c))) return false;
       }
     }
     for (const Place& place : touched) {
@@ -162,7 +162,7 @@ class Cover {
   struct Surroundings {
     double count = 0;                          ///< uncovered probes
     double uncovered = 0;                      ///< their share of the probes
-    std::array<float, kMaxChannels> target{};  ///< mean over those
+    std::array<float, kMaxChannels> target{};  ///< mean over those, as far as they are seen
   };
 
   /// Of an uncovered probe, as far as a wide kernel covers: `probe_area` is the area a probe stands for.
@@ -175,23 +175,34 @@ class Cover {
     const std::size_t end = std::min(probes_.size(), probe + ahead + 1);
     Surroundings result;
     double all = 0;
-    std::array<double, kMaxChannels> sums{};
+    std::array<double, kMaxChannels> sums{}, counted{};
     for (std::size_t i = probe - std::min(probe, ahead); i < end; ++i) {
       if ((surface.position(probes_.points[i]) - here).norm() > reach) continue;
       ++all;
       if (uncovered_[i] == 0) continue;
       ++result.count;
-      for (std::size_t c = 0; c < probes_.targets.channels; ++c)
-        sums[c] += probes_.targets.row(i)[c];
+      for (std::size_t c = 0; c < probes_.targets.channels; ++c) {
+        const double counts = static_cast<double>(seenOf(i, c));
+        sums[c] += counts * static_cast<double>(probes_.targets.row(i)[c]);
+        counted[c] += counts;
+      }
     }
-    for (std::size_t c = 0; c < probes_.targets.channels; ++c)
-      result.target[c] = static_cast<float>(sums[c] / result.count);
+    for (std::size_t c = 0; c < probes_.targets.channels; ++c) {
+      // What nobody sees may be anything.
+      result.target[c] = counted[c] > 0 ? static_cast<float>(sums[c] / counted[c])
+                                        : kernels_.mean[static_cast<Eigen::Index>(c)];
+    }
     result.uncovered = result.count / all;
     return result;
   }
 
  private:
   static bool wrong(float error) { return std::abs(error) > kWrong; }
+
+  /// How much a channel of a probe matters.
+  float seenOf(std::size_t probe, std::size_t channel) const {
+    return seen_only_[channel] != 0 ? probes_.visibilities[probe] : 1.0f;
+  }
 
   struct Place {
     std::uint32_t probe;

@@ -218,6 +218,66 @@ TEST(Density, TheBudgetRuleMendsAnyNumberOfChannels) {
   }
 }
 
+TEST(Density, NewKernelsFollowTheWeightsOfTheGroups) {
+  // All is bare; probes with even numbers are wrong in one channel, the others, as much, in the other one.
+  for (const std::size_t heavy : {0u, 1u}) {
+    std::vector<ChannelGroup> groups = {{"a", 1}, {"b", 1}};
+    groups[heavy].weight = 100;
+    TrainerState state;
+    state.kernels = KernelSet(*ChannelLayout::make(groups));
+    state.kernels.resize(20);
+    state.kernels.positions = sampleSurface(grid(), 20, 5);
+    std::fill(state.kernels.thresholds.begin(), state.kernels.thresholds.end(), 0.7f);
+    state.optimiser.reset(20, 2);
+    state.statistics.reset(20);
+    Probes probes;
+    probes.resize(200, 2);
+    probes.points = sampleSurface(grid(), 200, 9);
+    std::fill(probes.targets.values.begin(), probes.targets.values.end(), 0.5f);
+    for (std::size_t i = 0; i < 200; ++i)
+      probes.errors.row(i)[i % 2] = 0.3f;
+    TrainOptions options = budgetOf(40);
+    options.density.growth = 1;
+    options.density.cover_share = 0;  // nothing goes
+    rebalance(state, options, Walker(grid()), probes, Rebalance::kCoverage);
+    ASSERT_EQ(state.kernels.size(), 40u);
+    std::size_t at_heavy = 0;
+    for (std::size_t k = 20; k < 40; ++k) {
+      for (std::size_t i = heavy; i < 200; i += 2)
+        at_heavy += state.kernels.positions[k].barycentric == probes.points[i].barycentric ? 1 : 0;
+    }
+    // Of 101 parts of the squared error 100 are there: 19.8 of 20 kernels, one per step of a systematic draw.
+    EXPECT_GE(at_heavy, 19u);
+  }
+}
+
+TEST(Density, ColoursThatNobodySeesAreNotMissed) {
+  for (const float visible : {1.0f, 0.0f}) {
+    TrainerState state = stateOf(grid(), 50);
+    state.statistics.costs[7] = 0;
+    auto probes = probesOn(grid(), 300);
+    probes.visibilities.assign(300, 1.0f);
+    probes.visibilities[20] = visible;
+    probes.targets[20] = state.kernels.mean + state.kernels.channels[0];
+    act(probes, 20, {{7, 0.9f}}, state);
+    rebalance(state, budgetOf(50), Walker(grid()), probes);
+    EXPECT_EQ(present(state, 7), visible > 0) << "it alone covers what is, or is not, seen";
+  }
+  // A kernel for an uncovered place takes its colour from what is seen around it.
+  TrainerState state = stateOf(grid(), 50);
+  auto probes = probesOn(grid(), 300);
+  probes.visibilities.assign(300, 0.0f);
+  probes.visibilities[100] = 1;
+  for (std::size_t i = 0; i < 300; ++i) {
+    probes.targets[i] = i == 100 ? Vec3f(0.9f, 0.2f, 0.4f) : Vec3f(Vec3f::Zero());
+    act(probes, i, {}, state);
+    if (i != 100) probes.errors[i].setZero();
+  }
+  rebalance(state, budgetOf(51), Walker(grid()), probes, Rebalance::kCoverage);
+  ASSERT_EQ(state.kernels.size(), 51u);
+  EXPECT_LT((state.kernels.mean + state.kernels.channels[50] - probes.targets[100]).norm(), 1e-6f);
+}
+
 TEST(Density, AKernelWhoseAbsenceUncoversStays) {
   TrainerState state = stateOf(grid(), 50);
   for (const std::size_t k : {7, 8, 9, 10, 11})
