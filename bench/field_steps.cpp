@@ -34,14 +34,15 @@ std::vector<double> scaled(std::vector<double> values, double factor) {
 /// All queries in blocks, vectorised or plain, on the calling thread.
 void answer(const fields::FieldEvaluator& evaluator, std::span<const fields::FieldQuery> queries,
             bool plain) {
-  static thread_local ResponseBlock block;
+  ResponseBlock block;
+  fields::Selection scratch;
   for (std::size_t begin = 0; begin < queries.size(); begin += kQueryBlock) {
     const auto part = queries.subspan(begin, std::min(kQueryBlock, queries.size() - begin));
-    block.resize(part.size(), evaluator.capacity());
+    block.resize(part.size(), evaluator.tables().candidates);
     if (plain) {
       fields::respondBlockScalar(evaluator.tables(), part, block);
     } else {
-      fields::respondBlock(evaluator.tables(), part, block);
+      fields::respondBlock(evaluator.tables(), part, scratch, block);
     }
   }
 }
@@ -93,18 +94,24 @@ Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, Metho
     rows.push_back(measuredRow("two_threads_vs_one", "x", two_vs_one, "ten whole steps each, in turns"));
 
   const KernelSet kernels = trainer.kernels();
-  evaluator.expectBatches(false);
   FilterTable filter;
   filter.build(kernels);
   evaluator.rebuild(kernels);
+  evaluator.complete();
   const std::vector<SurfacePoint> points = sampleSurface(surface, kQueries, options.seed);
   std::vector<Vec3f> colors(points.size());
   std::vector<fields::FieldQuery> queries;
   for (std::size_t i = 0; i < kTwinQueries; ++i)
     queries.push_back(evaluator.query(points[i * points.size() / kTwinQueries]));
   const std::vector<std::function<void()>> subjects = {
-      [&] { evaluator.rebuild(kernels); },
-      [&] { evaluator.refresh(kernels, {}); },
+      [&] {
+        evaluator.rebuild(kernels);
+        evaluator.complete();
+      },
+      [&] {
+        evaluator.refresh(kernels, {});
+        evaluator.complete();
+      },
       [&] { evaluateColors(evaluator, filter, points, colors, {}); },
       [&] { answer(evaluator, queries, false); },
       [&] { answer(evaluator, queries, true); },

@@ -23,7 +23,7 @@
 
 #include "bench/harness.h"
 
-namespace heatskin::bench {
+namespace heatskin::bench::load {
 namespace {
 
 namespace fs = std::filesystem;
@@ -132,4 +132,4 @@ const RegisterBench registration{
     "load", "time and memory from file to surface, per million faces", &runLoadBench, {"--seed"}};
 
 }  // namespace
-}  // namespace heatskin::bench
+}  // namespace heatskin::bench::load

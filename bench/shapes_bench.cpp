@@ -24,7 +24,7 @@
 
 #include "bench/harness.h"
 
-namespace heatskin::bench {
+namespace heatskin::bench::shapes {
 namespace {
 
 constexpr std::size_t kKernels = 2000, kPool = 50'000, kQueries = 20'000;
@@ -227,4 +227,4 @@ const RegisterBench registration{"shapes", "nasty shapes at two sizes: what grow
                                  &runShapesBench};
 
 }  // namespace
-}  // namespace heatskin::bench
+}  // namespace heatskin::bench::shapes

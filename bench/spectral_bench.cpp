@@ -33,7 +33,7 @@
 #include <Spectra/SymGEigsShiftSolver.h>
 #endif
 
-namespace heatskin::bench {
+namespace heatskin::bench::spectral {
 namespace {
 
 namespace fs = std::filesystem;
@@ -294,4 +294,4 @@ const RegisterBench registration{"spectral", "HKTex preprocessing: eigenpairs, a
                                  &runSpectralBench};
 
 }  // namespace
-}  // namespace heatskin::bench
+}  // namespace heatskin::bench::spectral

@@ -29,7 +29,7 @@
 #include "bench/exp_roofline.h"
 #include "bench/harness.h"
 
-namespace heatskin::bench {
+namespace heatskin::bench::speed {
 namespace {
 
 constexpr std::size_t kQueries = 200'000;   // METHOD section 10
@@ -114,13 +114,14 @@ class PairLoops {
   }
 
   void responses() {
-    blocks([&](std::span<const local::QueryRow> q) { local::respondBlock(tables_, q, responses_); });
+    blocks(
+        [&](std::span<const local::QueryRow> q) { local::respondBlock(tables_, q, selection_, responses_); });
   }
 
   void vectorised() {
     sums_.reset(count_, filter_.channels());
     blocks([&](std::span<const local::QueryRow> q) {
-      local::respondBlock(tables_, q, responses_);
+      local::respondBlock(tables_, q, selection_, responses_);
       composite(responses_, filter_, block_);
       compositeVjp(responses_, filter_, block_, std::span(d_channels_).first(3 * q.size()), {},
                    std::array<float, 3>{}, dx_, sums_);
@@ -154,6 +155,7 @@ class PairLoops {
   FilterTable filter_;
   std::vector<local::QueryRow> queries_;
   std::vector<float> d_channels_;
+  local::Selection selection_;
   ResponseBlock responses_;
   CompositeBlock block_;
   GradientSums sums_;
@@ -346,4 +348,4 @@ const RegisterBench registration{
     "speed", "LocalHK: steps, initialisation, supports, queries, and ratios of each", &runSpeedBench};
 
 }  // namespace
-}  // namespace heatskin::bench
+}  // namespace heatskin::bench::speed

@@ -24,7 +24,7 @@
 #include "bench/fma_roofline.h"
 #include "bench/harness.h"
 
-namespace heatskin::bench {
+namespace heatskin::bench::thermal {
 namespace {
 
 constexpr std::size_t kWidth = 256;               // of the dense block
@@ -275,4 +275,4 @@ const RegisterBench registration{
     &runThermalBench};
 
 }  // namespace
-}  // namespace heatskin::bench
+}  // namespace heatskin::bench::thermal

@@ -20,7 +20,7 @@
 
 #include "bench/harness.h"
 
-namespace heatskin::bench {
+namespace heatskin::bench::unfolding {
 namespace {
 
 constexpr double kRadius = 0.4;
@@ -167,4 +167,4 @@ const RegisterBench registration{"unfolding",
                                  {"--seed", "--repeats"}};
 
 }  // namespace
-}  // namespace heatskin::bench
+}  // namespace heatskin::bench::unfolding

@@ -19,7 +19,7 @@
 
 #include "bench/harness.h"
 
-namespace heatskin::bench {
+namespace heatskin::bench::walk {
 namespace {
 
 constexpr std::array<double, 3> kLengths = {0.01, 0.05, 0.2};
@@ -144,4 +144,4 @@ const RegisterBench registration{
     &runWalkBench};
 
 }  // namespace
-}  // namespace heatskin::bench
+}  // namespace heatskin::bench::walk

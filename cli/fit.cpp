@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The range of an option that is an integer.
-CLI::Range rangeOf(std::string_view key) {
+CLI::Range rangeOfOption(std::string_view key) {
   for (const OptionInfo& option : fitOptions()) {
     if (option.key == key)
       return CLI::Range(static_cast<std::int64_t>(option.low), static_cast<std::int64_t>(option.high));
@@ -78,7 +78,7 @@ class Fit : public Verb {
         ->take_all();
     app.add_option("--steps", steps_, "Optimisation steps (the preset's)")
         ->type_name("N")
-        ->check(rangeOf("steps"));
+        ->check(rangeOfOption("steps"));
     app.add_option("--filter", filter_,
                    "How textures are read: auto (as the asset's samplers say), nearest, bilinear or paper "
                    "(the paper's formula; the preset's: paper for paper, auto otherwise)")
@@ -89,7 +89,7 @@ class Fit : public Verb {
            "Most kernels (the preset's, more if the parts of the asset need more to be covered); with\n"
            "fewer the fit also starts with fewer, and kernels are wider where few must cover")
         ->type_name("N")
-        ->check(rangeOf("density.max_kernels"));
+        ->check(rangeOfOption("density.max_kernels"));
     app.add_flag(
         "--resume", resume_,
         "Resume from the checkpoint; it is an error if there is none. --resume=auto then starts over, also "

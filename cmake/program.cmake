@@ -21,6 +21,8 @@ foreach(target heatskin_verbs heatskin_benches)
   target_link_libraries(${target} PRIVATE heatskin_flags Eigen3::Eigen fmt::fmt TBB::tbb)
 endforeach()
 
+heatskin_unity(heatskin_verbs)
+heatskin_unity(heatskin_benches)
 add_executable(heatskin_cli $<TARGET_OBJECTS:heatskin_verbs> $<TARGET_OBJECTS:heatskin_benches>)
 # zlib for the exact distances of bench unfolding.
 find_package(ZLIB REQUIRED)

@@ -20,6 +20,9 @@ class BlockThreads {
   /// called from within a block. If blocks throw, one of the exceptions leaves the call.
   void run(std::size_t blocks, const std::function<void(std::size_t)>& run) const;
 
+  /// See heatskin::isolated().
+  void isolate(const std::function<void()>& work) const;
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -46,6 +46,10 @@ void BlockThreads::run(std::size_t blocks, const std::function<void(std::size_t)
   if (thrown) std::rethrow_exception(thrown);
 }
 
+void BlockThreads::isolate(const std::function<void()>& work) const {
+  work();  // threads never take up blocks of another loop
+}
+
 }  // namespace heatskin
 
 #endif

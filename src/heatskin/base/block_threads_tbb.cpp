@@ -41,6 +41,11 @@ void BlockThreads::run(std::size_t blocks, const std::function<void(std::size_t)
   });
 }
 
+void BlockThreads::isolate(const std::function<void()>& work) const {
+  // Inside the arena: outside of it, isolation would not reach the loops that run there.
+  state_->arena.execute([&] { tbb::this_task_arena::isolate(work); });
+}
+
 }  // namespace heatskin
 
 #endif

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "heatskin/base/block_threads.h"
+#include "heatskin/base/isolated.h"
 
 namespace heatskin {
 namespace {
@@ -50,6 +51,14 @@ void parallelBlocks(std::size_t count, std::size_t block_size,
     return;
   }
   pool().workers->run(blocks, run);
+}
+
+void isolated(const std::function<void()>& work) {
+  if (pool().threads == 1) {
+    work();
+  } else {
+    pool().workers->isolate(work);
+  }
 }
 
 void parallelFor(std::size_t count, std::size_t block_size,

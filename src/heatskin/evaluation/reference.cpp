@@ -17,14 +17,14 @@ namespace {
 
 constexpr std::size_t kDistanceSamples = 20'000;  // the mean distance then is known to about 1 %
 constexpr std::uint64_t kDistanceStream = 41;
-constexpr std::size_t kBlock = 4096;
+constexpr std::size_t kPointsPerBlock = 4096;
 
 /// Points of `from` carried to the nearest ones of `to`, through asset coordinates.
 void nearestPoints(const Surface& from, const Surface& to, const ClosestPointQuery& query,
                    std::span<const SurfacePoint> points, std::span<ClosestPoint> out) {
   const Similarity asset_from_surface = from.assetFromSurface();
   std::vector<Vec3> places(points.size());
-  parallelFor(points.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+  parallelFor(points.size(), kPointsPerBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
       places[i] = to.surfaceFromAsset()(asset_from_surface(from.position(points[i])));
   });

@@ -10,7 +10,7 @@ namespace heatskin {
 namespace {
 
 constexpr std::uint64_t kEdgeStream = 42;
-constexpr std::size_t kBlock = 4096;
+constexpr std::size_t kPairsPerBlock = 4096;
 
 }  // namespace
 
@@ -32,7 +32,7 @@ std::vector<EdgePoint> sampleEdges(const Surface& surface, std::size_t count, st
 
   std::vector<EdgePoint> points(count);
   const RandomStream random(seed, kEdgeStream);
-  parallelFor(count, kBlock, [&](std::size_t begin, std::size_t end) {
+  parallelFor(count, kPairsPerBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const auto [where, t] = random.uniform2(i);
       const auto found = std::upper_bound(cumulative.begin(), cumulative.end(), where * total);

@@ -122,12 +122,14 @@ Answers answersOf(const Evaluator& evaluator, std::span<const SurfacePoint> quer
   Answers all;
   GradientSums sums;
   sums.reset(kernel_count, 3);
+  const auto batch = evaluator.begin(queries);
+  Workspace workspace;
   for (std::size_t begin = 0; begin < queries.size(); begin += block_size) {
-    const auto part = queries.subspan(begin, std::min(block_size, queries.size() - begin));
-    ResponseBlock block;
-    evaluator.respond(part, block);
+    const std::size_t size = std::min(block_size, queries.size() - begin);
+    batch->respond(begin, begin + size, workspace);
+    const ResponseBlock& block = workspace.responses;
     std::vector<float> dx(block.x.size());
-    for (std::size_t q = 0; q < part.size(); ++q) {
+    for (std::size_t q = 0; q < size; ++q) {
       all.counts.push_back(block.counts[q]);
       for (std::size_t n = 0; n < block.counts[q]; ++n) {
         const std::size_t at = q * block.stride + n;
@@ -136,7 +138,7 @@ Answers answersOf(const Evaluator& evaluator, std::span<const SurfacePoint> quer
         dx[at] = static_cast<float>((begin + q + 3 * n) % 7) - 3;
       }
     }
-    evaluator.respondVjp(part, block, dx, sums);
+    batch->respondVjp(begin, begin + size, workspace, dx, sums);
   }
   for (std::uint32_t k = 0; k < kernel_count; ++k) {
     GeometryGradient gradient;
@@ -151,8 +153,9 @@ Answers answersOf(const Evaluator& evaluator, std::span<const SurfacePoint> quer
 /// x of every pair; 0 where a kernel is no candidate.
 std::vector<std::vector<float>> responses(const Evaluator& evaluator, std::span<const SurfacePoint> queries,
                                           std::size_t kernel_count) {
-  ResponseBlock block;
-  evaluator.respond(queries, block);
+  Workspace workspace;
+  evaluator.begin(queries)->respond(0, queries.size(), workspace);
+  const ResponseBlock& block = workspace.responses;
   std::vector<std::vector<float>> x(queries.size(), std::vector<float>(kernel_count, 0));
   for (std::size_t q = 0; q < queries.size(); ++q) {
     for (std::size_t n = 0; n < block.counts[q]; ++n)
@@ -170,19 +173,18 @@ TEST_P(Conformance, CandidatesAreDifferentKernelsAndNotTooMany) {
   EvaluatorOptions few = options();
   std::visit([](auto& method) { method.candidates = 20; }, few);
   const Subject s = subjectOf(few, testing::bumpySphere(2, 0.2, 5));
-  EXPECT_EQ(s.evaluator->name(), methodName(options()));
-  ASSERT_EQ(s.evaluator->capacity(), 20u);
   const auto queries = sampleSurface(*s.surface, 100, 8);
   std::size_t full = 0;
   for (const std::size_t count : {std::size_t{1000}, std::size_t{3}, std::size_t{1}}) {
     KernelSet kernels = smoothKernels(*s.surface, count, 3);
     std::fill(kernels.thresholds.begin(), kernels.thresholds.end(), 0.5f);
     s.evaluator->rebuild(kernels);
-    ResponseBlock block;
-    s.evaluator->respond(queries, block);
+    Workspace workspace;
+    s.evaluator->begin(queries)->respond(0, queries.size(), workspace);
+    const ResponseBlock& block = workspace.responses;
     for (std::size_t q = 0; q < queries.size(); ++q) {
-      ASSERT_LE(block.counts[q], s.evaluator->capacity());
-      full += block.counts[q] == s.evaluator->capacity();
+      ASSERT_LE(block.counts[q], 20u);
+      full += block.counts[q] == 20;
       const auto first = block.kernels.begin() + static_cast<std::ptrdiff_t>(q * block.stride);
       const std::set<std::uint32_t> found(first, first + block.counts[q]);
       EXPECT_EQ(found.size(), block.counts[q]);
@@ -283,39 +285,80 @@ TEST_P(Conformance, RefreshingWithTheSameKernelsChangesNothing) {
   EXPECT_TRUE(answersOf(*s.evaluator, queries, 400, 64) == rebuilt);
 }
 
-TEST_P(Conformance, NamingABatchChangesNothing) {
+// What batches of a changing evaluator work out piece by piece, complete() works out at once.
+TEST_P(Conformance, ACompleteEvaluatorAnswersTheSame) {
   const Soup soup = testing::bumpySphere(2, 0.2, 5);
-  const Subject plain = subjectOf(options(), soup), batched = subjectOf(options(), soup);
-  KernelSet kernels = smoothKernels(*plain.surface, 400, 3);
-  batched.evaluator->expectBatches(true);
-  plain.evaluator->rebuild(kernels);
-  batched.evaluator->rebuild(kernels);
+  const Subject complete = subjectOf(options(), soup), changing = subjectOf(options(), soup);
+  KernelSet kernels = smoothKernels(*complete.surface, 400, 3);
+  complete.evaluator->rebuild(kernels);
+  changing.evaluator->rebuild(kernels);
   for (std::uint64_t step = 0; step < 4; ++step) {
-    // Another batch every time, asked in parts, as a copy, and in another order.
-    const auto queries = sampleSurface(*plain.surface, 60 + 17 * step, 8 + step);
+    complete.evaluator->complete();
+    // Another batch every time, asked in ranges, and in another order.
+    const auto queries = sampleSurface(*complete.surface, 60 + 17 * step, 8 + step);
     const auto asked = [&](std::span<const SurfacePoint> points, std::size_t block_size) {
-      return answersOf(*plain.evaluator, points, 400, block_size) ==
-             answersOf(*batched.evaluator, points, 400, block_size);
+      return answersOf(*complete.evaluator, points, 400, block_size) ==
+             answersOf(*changing.evaluator, points, 400, block_size);
     };
-    batched.evaluator->prepare(queries);
     EXPECT_TRUE(asked(queries, 16)) << "step " << step;
-    std::vector<SurfacePoint> copy(queries.rbegin(), queries.rend());
-    EXPECT_TRUE(asked(copy, 64)) << "copied, step " << step;
-    // A second batch for the same kernels.
-    const auto more = sampleSurface(*plain.surface, 40, 90 + step);
-    batched.evaluator->prepare(more);
-    EXPECT_TRUE(asked(more, 64)) << "second batch, step " << step;
-    kernels = nudged(*plain.surface, std::move(kernels), 0.02, 30 + step);
-    plain.evaluator->refresh(kernels, {});
-    batched.evaluator->refresh(kernels, {});
+    const std::vector<SurfacePoint> reversed(queries.rbegin(), queries.rend());
+    EXPECT_TRUE(asked(reversed, 64)) << "reversed, step " << step;
+    if (step == 2) changing.evaluator->complete();  // after some batches: only the rest is worked out
+    EXPECT_TRUE(asked(sampleSurface(*complete.surface, 40, 90 + step), 64)) << "more, step " << step;
+    kernels = nudged(*complete.surface, std::move(kernels), 0.02, 30 + step);
+    complete.evaluator->refresh(kernels, {});
+    changing.evaluator->refresh(kernels, {});
   }
-  // And back.
-  batched.evaluator->expectBatches(false);
-  plain.evaluator->rebuild(kernels);
-  batched.evaluator->rebuild(kernels);
-  const auto queries = sampleSurface(*plain.surface, 50, 99);
-  EXPECT_TRUE(answersOf(*plain.evaluator, queries, 400, 64) ==
-              answersOf(*batched.evaluator, queries, 400, 64));
+}
+
+TEST_P(Conformance, BatchesLiveSideBySideAndTheirMemoryIsUsedAgain) {
+  const Subject s = subjectOf(options(), testing::bumpySphere(2, 0.2, 5));
+  const Subject other =
+      subjectOf(smallOptions(GetParam() == "local" ? "thermal" : "local"), testing::bumpySphere(1, 0.2, 5));
+  const KernelSet kernels = smoothKernels(*s.surface, 400, 3);
+  s.evaluator->rebuild(kernels);
+  other.evaluator->rebuild(smoothKernels(*other.surface, 50, 3));
+  const auto first = sampleSurface(*s.surface, 70, 8), second = sampleSurface(*s.surface, 90, 9);
+  const auto elsewhere = sampleSurface(*other.surface, 30, 9);
+  const auto xOf = [](const EvaluatorBatch& batch, std::size_t count, Workspace& workspace) {
+    batch.respond(0, count, workspace);
+    std::vector<float> x;
+    for (std::size_t q = 0; q < count; ++q) {
+      const auto row =
+          workspace.responses.x.begin() + static_cast<std::ptrdiff_t>(q * workspace.responses.stride);
+      x.insert(x.end(), row, row + workspace.responses.counts[q]);
+    }
+    return x;
+  };
+  Workspace fresh, used;
+  auto a = s.evaluator->begin(first);
+  const auto expected = xOf(*a, first.size(), fresh);
+  // A second batch does not disturb the first, nor does a workspace that another evaluator had.
+  auto b = s.evaluator->begin(second);
+  const auto of_second = xOf(*b, second.size(), fresh);
+  (void)xOf(*other.evaluator->begin(elsewhere), elsewhere.size(), used);
+  EXPECT_EQ(xOf(*a, first.size(), used), expected);
+  // Memory of a batch, and of one of another evaluator, is taken over.
+  b = s.evaluator->begin(first, std::move(b));
+  EXPECT_EQ(xOf(*b, first.size(), used), expected);
+  a = s.evaluator->begin(second, other.evaluator->begin(elsewhere));
+  EXPECT_EQ(xOf(*a, second.size(), used), of_second);
+}
+
+// Batches that are begun at once by many threads, from within a parallel loop and without complete().
+TEST_P(Conformance, BatchesBeginConcurrently) {
+  const Subject s = subjectOf(options(), testing::bumpySphere(2, 0.2, 5));
+  const KernelSet kernels = smoothKernels(*s.surface, 400, 3);
+  s.evaluator->rebuild(kernels);
+  const auto queries = sampleSurface(*s.surface, 64 * 40, 8);
+  std::vector<Answers> answers(40);
+  parallelFor(answers.size(), 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      answers[i] = answersOf(*s.evaluator, std::span(queries).subspan(64 * i, 64), 400, 16);
+  });
+  s.evaluator->complete();
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    EXPECT_TRUE(answers[i] == answersOf(*s.evaluator, std::span(queries).subspan(64 * i, 64), 400, 16)) << i;
 }
 
 // Checkpoints hold kernels and no evaluator: a resumed fit begins with a rebuild() and must go on as if
@@ -408,7 +451,7 @@ TEST_P(Conformance, IsLongAlongTheAngle) {
   }
 }
 
-/// Central differences of respond() in all four parameters of every kernel at once: a response depends on one
+/// Central differences of responses in all four parameters of every kernel at once: a response depends on one
 /// kernel only. `update` tells the evaluator about moved kernels.
 template <class Update>
 void expectGradients(const Subject& s, Update&& update) {
@@ -443,8 +486,10 @@ void expectGradients(const Subject& s, Update&& update) {
     };
     const auto above = moved(1), below = moved(-1);
     update(kernels);
-    ResponseBlock block;
-    s.evaluator->respond(queries, block);
+    Workspace workspace;
+    const auto batch = s.evaluator->begin(queries);
+    batch->respond(0, queries.size(), workspace);
+    const ResponseBlock& block = workspace.responses;
     // Random signs: sums over many queries in which rounding averages out and a bias does not.
     const RandomStream random(17, static_cast<std::uint64_t>(parameter));
     std::vector<float> dx(block.x.size(), 0);
@@ -466,7 +511,7 @@ void expectGradients(const Subject& s, Update&& update) {
     }
     GradientSums sums;
     sums.reset(kKernels, 3);
-    s.evaluator->respondVjp(queries, block, dx, sums);
+    batch->respondVjp(0, queries.size(), workspace, dx, sums);
     double along = 0, along_expected = 0;
     std::size_t compared = 0;
     for (std::uint32_t k = 0; k < kKernels; ++k) {

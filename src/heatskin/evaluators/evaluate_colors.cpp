@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
+#include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/base/per_thread.h"
 
 namespace heatskin {
 namespace {
@@ -30,30 +33,38 @@ std::vector<std::uint32_t> orderByFace(std::span<const SurfacePoint> points) {
   return order;
 }
 
+/// A thread's memory.
+struct Scratch {
+  Workspace workspace;
+  CompositeBlock block;
+  std::vector<SurfacePoint> queries;
+  std::unique_ptr<EvaluatorBatch> batch;
+};
+
 /// Calls write(number of the point, its channels).
 template <class Write>
 void evaluate(const Evaluator& evaluator, const FilterTable& filter, std::span<const SurfacePoint> points,
               std::span<float> weights, const Write& write) {
   const std::vector<std::uint32_t> order = orderByFace(points);
+  const PerThread<Scratch> scratch;
   parallelFor(points.size(), 1024, [&](std::size_t begin, std::size_t end) {
-    thread_local ResponseBlock responses;
-    thread_local CompositeBlock block;
-    thread_local std::vector<SurfacePoint> queries;
-    for (std::size_t first = begin; first < end; first += kQueryBlock) {
-      const std::size_t count = std::min(kQueryBlock, end - first);
-      const auto at = [&](std::size_t i) { return order.empty() ? first + i : order[first + i]; };
-      std::span<const SurfacePoint> part = points.subspan(first, count);
-      if (!order.empty()) {
-        queries.resize(count);
-        for (std::size_t i = 0; i < count; ++i)
-          queries[i] = points[at(i)];
-        part = queries;
-      }
-      evaluator.respond(part, responses);
-      composite(responses, filter, block);
+    Scratch& mine = scratch.mine();
+    std::span<const SurfacePoint> part = points.subspan(begin, end - begin);
+    if (!order.empty()) {
+      mine.queries.resize(part.size());
+      for (std::size_t i = 0; i < part.size(); ++i)
+        mine.queries[i] = points[order[begin + i]];
+      part = mine.queries;
+    }
+    mine.batch = evaluator.begin(part, std::move(mine.batch));
+    for (std::size_t first = 0; first < part.size(); first += kQueryBlock) {
+      const std::size_t count = std::min(kQueryBlock, part.size() - first);
+      mine.batch->respond(first, first + count, mine.workspace);
+      composite(mine.workspace.responses, filter, mine.block);
       for (std::size_t i = 0; i < count; ++i) {
-        write(at(i), block.channels.row(i));
-        if (!weights.empty()) weights[at(i)] = block.weights[i];
+        const std::size_t point = order.empty() ? begin + first + i : order[begin + first + i];
+        write(point, mine.block.channels.row(i));
+        if (!weights.empty()) weights[point] = mine.block.weights[i];
       }
     }
   });

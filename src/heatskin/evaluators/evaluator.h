@@ -1,15 +1,21 @@
 #pragma once
 
 // The one interface behind which LocalHK, ThermalRF and HKTex stand (DESIGN: "one interface for three
-// evaluators"). An evaluator turns a batch of surface points into at most `capacity` pairs (kernel, x) each,
-// x already windowed (METHOD section 3), and later dL/dx into dL/d(position, angle, anisotropy). Soft
-// threshold, selection, colour, loss and optimisers know nothing of which evaluator runs.
+// evaluators"). An evaluator turns surface points into pairs (kernel, x), x already windowed (METHOD section
+// 3), and later dL/dx into dL/d(position, angle, anisotropy). Soft threshold, selection, colour, loss and
+// optimisers know nothing of which evaluator runs.
+//
+//   evaluator.rebuild(kernels);
+//   const auto batch = evaluator.begin(points);
+//   batch->respond(0, 64, workspace);               // workspace.responses: candidates and their x
+//   batch->respondVjp(0, 64, workspace, dx, sums);  // and back
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <string_view>
 
+#include "heatskin/base/result.h"
 #include "heatskin/kernels/gradient_sums.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/kernels/response_block.h"
@@ -17,16 +23,32 @@
 
 namespace heatskin {
 
-/// See the head of the file. respond() and respondVjp() may run concurrently; the other calls may not.
+/// Points and what an evaluator worked out about them. Valid until the evaluator's next rebuild() or
+/// refresh(); points and evaluator must live as long. Ranges may be asked about concurrently, each with a
+/// workspace of its own.
+class EvaluatorBatch {
+ public:
+  virtual ~EvaluatorBatch() = default;
+
+  /// Candidates and responses of the points [begin, end), into `workspace.responses`.
+  virtual void respond(std::size_t begin, std::size_t end, Workspace& workspace) const = 0;
+
+  /// Adds sum over candidates of dx[i] * dx_i/d(position, angle, anisotropy) to `sums`. The workspace is as
+  /// respond() left it for the same range, but candidates may have been removed from it; `dx` is [points of
+  /// the range, stride], entries of unused candidates are not read, zeros are skipped.
+  virtual void respondVjp(std::size_t begin, std::size_t end, Workspace& workspace, std::span<const float> dx,
+                          GradientSums& sums) const = 0;
+};
+
+/// See the head of the file. begin() and finish() may run concurrently; what changes the evaluator may not.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
 
-  /// "local", "thermal" or "spectral".
-  virtual std::string_view name() const = 0;
-
-  /// Candidates per query at most.
-  virtual std::size_t capacity() const = 0;
+  /// Refuses kernels that ask for more work than their number and that of the faces justifies, by `share` of
+  /// what is allowed (a fit leaves room for its kernels to change; ErrorKind::kUsage), or for more memory
+  /// than there is (kInput).
+  virtual Result<void> check(const KernelSet& kernels, double share) const = 0;
 
   /// Kernels were added, removed or reordered, or it is time to renew what depends on their positions.
   virtual void rebuild(const KernelSet& kernels) = 0;
@@ -36,26 +58,14 @@ class Evaluator {
   /// if it stayed), or is empty when no kernel changed its face.
   virtual void refresh(const KernelSet& kernels, std::span<const Rigid2> motions) = 0;
 
-  /// Steps between rebuilds during a fit whose learning rates have come down to `pace` times the first ones;
-  /// 0: only when kernels are added or removed.
-  virtual int rebuildInterval(double pace) const = 0;
+  /// Works out now what any point may need, until the next rebuild() or refresh(): for textures that do not
+  /// change. Otherwise begin() works out what its points need.
+  virtual void complete() {}
 
-  /// With true, respond() is only asked about points that prepare() named since the last rebuild() or
-  /// refresh(), and these two may leave out what only queries need. At first false.
-  virtual void expectBatches(bool) {}
-
-  /// The points respond() will be asked about; they stay where they are until then. Asking with parts of this
-  /// very array is fastest.
-  virtual void prepare(std::span<const SurfacePoint>) {}
-
-  /// Candidates and responses of a block of queries. `out` is resized.
-  virtual void respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const = 0;
-
-  /// Adds sum over candidates of dx[i] * dx_i/d(position, angle, anisotropy) to `sums`. `responses` is what
-  /// respond() returned for the same queries; `dx` is [Q, stride], entries of unused candidates are not
-  /// read, zeros are skipped.
-  virtual void respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,
-                          std::span<const float> dx, GradientSums& sums) const = 0;
+  /// A batch of points, which must stay where they are. `previous`, if given, is a batch of this evaluator
+  /// that is done with: its memory is used again.
+  virtual std::unique_ptr<EvaluatorBatch> begin(std::span<const SurfacePoint> points,
+                                                std::unique_ptr<EvaluatorBatch> previous = {}) const = 0;
 
   /// Turns the position in a finished gradient (all parts of the batch added up) into face coordinates of the
   /// kernel's face.

@@ -27,16 +27,12 @@ struct MethodTraits {
   bool periodic_angle;     ///< angles 0 and pi of a kernel mean the same
   bool
       carries_angle;  ///< walks carry a kernel's angle from face to face; otherwise it belongs to the surface
-  bool leads_colors_back;  ///< what `clamped_colors = "by_method"` means, as measured
+  bool straight_through_clamp;  ///< what `clamp_gradient = "by_method"` means, as measured
+  double rebuild_slowdown;      ///< rebuilds during a fit become up to so many times rarer as rates come down
   std::span<const Option> options;
 
   /// How far from a kernel on a plane its response falls to `response`.
   double (*reach)(const EvaluatorOptions& options, double response);
-
-  /// Refuses options that ask for more work than so many kernels and faces justify; up to `share` of what is
-  /// allowed.
-  Result<void> (*check)(const EvaluatorOptions& options, const Surface& surface, const KernelSet& kernels,
-                        double share);
 
   Result<std::unique_ptr<Evaluator>> (*make)(const EvaluatorOptions& options, const Surface& surface,
                                              Progress& progress, PreprocessingCache& cache);

@@ -2,6 +2,7 @@
 // level, chosen at run time.
 
 #include <algorithm>
+#include <cassert>
 #include <cstddef>
 
 #include "heatskin/kernels/composite_block.h"
@@ -141,8 +142,8 @@ void compositeVjpOf(const ResponseBlock& responses, const FilterTable& filter, c
   constexpr std::size_t kRowFloats = (4 + (kFixed > 0 ? kFixed : kMaxChannels) + 7) / 8 * 8;
   static_assert(offsetof(GradientRow, use) + sizeof(KernelUse) == sizeof(GradientRow) &&
                 offsetof(KernelUse, hits) == 0 && offsetof(KernelUse, cost) == 3 * sizeof(float));
-  thread_local std::vector<float> costs;
-  costs.resize(stride + ResponseBlock::kPadding);
+  HWY_ALIGN float costs[kMostCandidates + ResponseBlock::kPadding];
+  assert(stride <= kMostCandidates);
   for (std::size_t q = 0; q < queries; ++q) {
     const std::size_t base = q * stride, count = responses.counts[q];
     const float weight = block.weights[q], inverse = 1 / std::max(weight, 1.0f);
@@ -185,7 +186,7 @@ void compositeVjpOf(const ResponseBlock& responses, const FilterTable& filter, c
         addChannel(first + 3, c.c3);
       }
       g = hn::IfThenElseZero(hn::And(hn::Gt(value, zero), hn::Lt(value, one)), g);
-      hn::StoreU(cost, d, costs.data() + i);
+      hn::StoreU(cost, d, costs + i);
       const auto a = hn::Add(hn::Div(value, k.c3), k.c2);
       const auto bend = hn::Mul(g, hn::Mul(a, hn::Sub(one, a)));
       hn::StoreU(hn::Mul(bend, hn::Mul(k.c0, k.c3)), d, dx.data() + base + i);

@@ -178,9 +178,9 @@ struct Perceived {
 };
 
 /// Filters rows [begin, end) of one picture.
-class Band {
+class FlipBand {
  public:
-  Band(const Filters& filters, int width, int height, std::size_t begin, std::size_t end)
+  FlipBand(const Filters& filters, int width, int height, std::size_t begin, std::size_t end)
       : filters_(filters),
         width_(width),
         height_(height),
@@ -312,7 +312,7 @@ Result<FlipResult> compute(const ImageF& reference, const ImageF& test, const Fl
   parallelBlocks(rows, band_rows, [&](std::size_t block, std::size_t begin, std::size_t end) {
     std::vector<Perceived> a((end - begin) * columns);
     std::vector<Perceived> b(a.size());
-    Band band(filters, pair->width, pair->height, begin, end);
+    FlipBand band(filters, pair->width, pair->height, begin, end);
     band.run(pair->reference, a);
     band.run(pair->test, b);
     double sum = 0.0;

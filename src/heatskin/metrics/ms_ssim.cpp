@@ -14,7 +14,7 @@
 namespace heatskin {
 namespace {
 
-constexpr std::size_t kBandRows = 32;
+constexpr std::size_t kRowsAtOnce = 32;
 
 /// Mean of 2 x 2 values; an odd last row or column is repeated, so the output has ceil(side / 2).
 std::vector<float> halved(const std::vector<float>& values, int width, int height, int channels) {
@@ -24,7 +24,7 @@ std::vector<float> halved(const std::vector<float>& values, int width, int heigh
   const std::size_t half_w = (w + 1) / 2;
   const std::size_t half_h = (h + 1) / 2;
   std::vector<float> out(half_w * half_h * n);
-  parallelFor(half_h, kBandRows, [&](std::size_t begin, std::size_t end) {
+  parallelFor(half_h, kRowsAtOnce, [&](std::size_t begin, std::size_t end) {
     for (std::size_t y = begin; y < end; ++y) {
       const float* upper = values.data() + 2 * y * w * n;
       const float* lower = values.data() + std::min(2 * y + 1, h - 1) * w * n;

@@ -84,11 +84,11 @@ void multiplyBlock(std::size_t rows, const float* x, std::size_t inner, const Ro
                    float* out) {
   const auto columns = static_cast<std::size_t>(w.cols());
   const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> right = w.cast<float>();
-  constexpr std::size_t kColumns = 64;
+  constexpr std::size_t kColumnsAtOnce = 64;
   parallelFor(rows, kRowBlock, [&](std::size_t begin, std::size_t end) {
     std::fill(out + begin * columns, out + end * columns, 0.0f);
-    for (std::size_t first = 0; first < columns; first += kColumns) {
-      const std::size_t count = std::min(kColumns, columns - first);
+    for (std::size_t first = 0; first < columns; first += kColumnsAtOnce) {
+      const std::size_t count = std::min(kColumnsAtOnce, columns - first);
       LeftFactor<float> left;
       left.data = x + begin * inner;
       left.row_stride = inner;

@@ -359,10 +359,6 @@ Result<Product> decode(Asset asset, std::optional<Method> evaluated_with,
   }
   auto kernels = unpackKernels(*extension, view->bytes, asset, *surface);
   if (!kernels) return refuse(kernels.error());
-  // Small files may ask for far too much: every kernel on every face.
-  if (auto justified = traits(methodOf(extension->options)).check(extension->options, *surface, *kernels, 1);
-      !justified)
-    return refuse(justified.error());
 
   if (!extension->constant_materials.empty() &&
       extension->constant_materials.back() >= asset.materials.size()) {

@@ -14,8 +14,8 @@
 namespace heatskin {
 namespace {
 
-constexpr std::size_t kRowsPerBlock = 8;
-constexpr std::size_t kFacesPerBlock = 4096;
+constexpr std::size_t kAtlasRows = 8;
+constexpr std::size_t kAtlasFaces = 4096;
 
 /// Beyond, float texture coordinates have no fraction left at any atlas size.
 constexpr double kMaxUv = 1 << 23;
@@ -137,8 +137,8 @@ std::vector<raster::RepeatedFace> countFaces(std::uint32_t face_count, const Fac
     std::size_t drawn = 0, without_uvs = 0, without_area = 0, cut = 0;
     std::vector<raster::RepeatedFace> repeated;
   };
-  std::vector<Block> blocks(blockCount(face_count, kFacesPerBlock));
-  parallelBlocks(face_count, kFacesPerBlock, [&](std::size_t number, std::size_t begin, std::size_t end) {
+  std::vector<Block> blocks(blockCount(face_count, kAtlasFaces));
+  parallelBlocks(face_count, kAtlasFaces, [&](std::size_t number, std::size_t begin, std::size_t end) {
     Block& block = blocks[number];
     for (std::size_t f = begin; f < end; ++f) {
       const auto face = static_cast<std::uint32_t>(f);
@@ -200,7 +200,7 @@ void drawRepeated(std::span<const raster::RepeatedFace> faces, AtlasBuffer& atla
                   std::vector<std::uint32_t>& coverage) {
   if (faces.empty()) return;
   const auto height = static_cast<std::size_t>(atlas.height), width = static_cast<std::size_t>(atlas.width);
-  parallelFor(height, std::max(kRowsPerBlock, height / 32), [&](std::size_t begin, std::size_t end) {
+  parallelFor(height, std::max(kAtlasRows, height / 32), [&](std::size_t begin, std::size_t end) {
     int covering = 0;
     for (const raster::RepeatedFace& face : faces) {
       const bool all = face.draw(static_cast<int>(begin), static_cast<int>(end), [&](int x, int y) {
@@ -220,8 +220,8 @@ void findPlaces(const FaceUvs& uvs, const std::vector<std::uint32_t>& coverage, 
     std::size_t covered = 0, overlapped = 0;
   };
   const auto height = static_cast<std::size_t>(atlas.height), width = static_cast<std::size_t>(atlas.width);
-  std::vector<Count> counts(blockCount(height, kRowsPerBlock));
-  parallelBlocks(height, kRowsPerBlock, [&](std::size_t block, std::size_t begin, std::size_t end) {
+  std::vector<Count> counts(blockCount(height, kAtlasRows));
+  parallelBlocks(height, kAtlasRows, [&](std::size_t block, std::size_t begin, std::size_t end) {
     for (std::size_t texel = begin * width; texel < end * width; ++texel) {
       const std::uint32_t face = atlas.face[texel];
       if (face == kNone) continue;

@@ -12,7 +12,7 @@ namespace {
 
 /// Faces sorted into tiles at a time: bounds the memory of the lists when every face fills the image.
 constexpr std::size_t kFacesPerChunk = 8192;
-constexpr std::size_t kFacesPerBlock = 512;
+constexpr std::size_t kFacesAtOnce = 512;
 
 constexpr int kMinTileSide = 32;  // pixels; three rows of keys fit in the first cache level
 constexpr int kMaxTilesPerSide = 32;
@@ -240,7 +240,7 @@ void drawFaces(std::size_t face_count,
   const int tiles_x = (target.width + side - 1) / side;
   const int tiles_y = (target.height + side - 1) / side;
   const std::size_t tiles = static_cast<std::size_t>(tiles_x) * static_cast<std::size_t>(tiles_y);
-  const std::size_t max_blocks = blockCount(std::min(face_count, kFacesPerChunk), kFacesPerBlock);
+  const std::size_t max_blocks = blockCount(std::min(face_count, kFacesPerChunk), kFacesAtOnce);
 
   std::vector<std::vector<Item>> items(max_blocks);
   std::vector<std::vector<std::size_t>> cursor(max_blocks, std::vector<std::size_t>(tiles));  // [block][tile]
@@ -260,8 +260,8 @@ void drawFaces(std::size_t face_count,
 
   for (std::size_t chunk = 0; chunk < face_count; chunk += kFacesPerChunk) {
     const std::size_t count = std::min(kFacesPerChunk, face_count - chunk);
-    const std::size_t blocks = blockCount(count, kFacesPerBlock);
-    parallelBlocks(count, kFacesPerBlock, [&](std::size_t block, std::size_t begin, std::size_t end) {
+    const std::size_t blocks = blockCount(count, kFacesAtOnce);
+    parallelBlocks(count, kFacesAtOnce, [&](std::size_t block, std::size_t begin, std::size_t end) {
       items[block].clear();
       std::fill(cursor[block].begin(), cursor[block].end(), 0);
       ItemSink sink(target, items[block]);

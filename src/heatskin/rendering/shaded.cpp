@@ -17,8 +17,8 @@
 namespace heatskin {
 namespace {
 
-constexpr std::size_t kPixelsPerBlock = 4096;
-constexpr std::size_t kFacesPerBlock = 2048;
+constexpr std::size_t kShadedPixels = 4096;
+constexpr std::size_t kShadedFaces = 2048;
 
 // Radiance of the lights; a white wall facing the lamp comes out just below white.
 constexpr double kSkyLight = 0.50;
@@ -225,7 +225,7 @@ std::vector<std::array<Vec3f, 3>> creaseNormals(const Surface& surface, double c
   const auto normalOf = [&](std::size_t f) { return surface.frames()[f].normal(); };
   std::vector<double> angle(3 * faces.size());
   std::vector<std::array<Vec3f, 3>> normals(faces.size());
-  parallelFor(faces.size(), kFacesPerBlock, [&](std::size_t first, std::size_t last) {
+  parallelFor(faces.size(), kShadedFaces, [&](std::size_t first, std::size_t last) {
     for (std::size_t f = first; f < last; ++f) {
       for (std::size_t c = 0; c < 3; ++c) {
         angle[3 * f + c] = cornerAngle(positions[faces[f][c]], positions[faces[f][(c + 1) % 3]],
@@ -234,7 +234,7 @@ std::vector<std::array<Vec3f, 3>> creaseNormals(const Surface& surface, double c
     }
   });
   const double limit = std::cos(crease_angle);
-  parallelFor(faces.size(), kFacesPerBlock, [&](std::size_t first, std::size_t last) {
+  parallelFor(faces.size(), kShadedFaces, [&](std::size_t first, std::size_t last) {
     for (std::size_t f = first; f < last; ++f) {
       const Vec3 own = normalOf(f);
       for (std::size_t c = 0; c < 3; ++c) {
@@ -269,7 +269,7 @@ Picture renderShaded(const Surface& surface, const Camera& camera, int width, in
   passes.progress_begin = kLightsPart;
   passes.shade = [&](const raster::Pass& pass, const raster::Fragments& fragments, std::span<Vec3f> out) {
     colors(fragments.points, out);
-    parallelFor(out.size(), kPixelsPerBlock, [&](std::size_t begin, std::size_t end) {
+    parallelFor(out.size(), kShadedPixels, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const SurfacePoint& p = fragments.points[i];
         const Vec3 x = surface.position(p);

@@ -10,7 +10,7 @@
 namespace heatskin {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kFarAway = std::numeric_limits<double>::infinity();
 constexpr std::size_t kVerticesPerBlock = 4096;
 constexpr std::size_t kRowsPerBlock = 8;
 
@@ -40,7 +40,7 @@ raster::KeyPlane inverseDepth(const std::array<Vec3, 3>& view, const Projection&
 Vec3 nearestOnEdges(const std::array<Vec3, 3>& view, const Vec3& ray, double near) {
   const Vec3 direction = ray.normalized();
   const auto across = [&](const Vec3& x) { return Vec3(x - x.dot(direction) * direction); };
-  double best = kInfinity;
+  double best = kFarAway;
   Vec3 barycentric(1, 0, 0);
   for (std::size_t e = 0; e < 3; ++e) {
     const std::size_t f = (e + 1) % 3;
@@ -109,7 +109,7 @@ VisibilityBuffer rasterise(std::span<const Vec3> positions,
   buffer.width = width;
   buffer.height = height;
   buffer.face.assign(pixels, kNone);
-  buffer.depth.assign(pixels, -kInfinity);  // holds 1 / depth until the end
+  buffer.depth.assign(pixels, -kFarAway);  // holds 1 / depth until the end
   buffer.barycentric.assign(pixels, Vec3::Zero());
   if (options.count_coverage) buffer.coverage.assign(pixels, 0);
 
@@ -170,7 +170,7 @@ VisibilityBuffer rasterise(std::span<const Vec3> positions,
       for (std::size_t x = 0; x < static_cast<std::size_t>(width); ++x) {
         const std::size_t pixel = y * static_cast<std::size_t>(width) + x;
         if (buffer.face[pixel] == kNone) {
-          buffer.depth[pixel] = kInfinity;
+          buffer.depth[pixel] = kFarAway;
           continue;
         }
         const std::array<Vec3, 3> c = corners(buffer.face[pixel]);
@@ -219,7 +219,7 @@ HeightMap rasteriseHeights(std::span<const Vec3> positions,
 
   const std::size_t cells = static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
   std::vector<std::uint32_t> face(cells, kNone);
-  std::vector<double> key(cells, -kInfinity);
+  std::vector<double> key(cells, -kFarAway);
   raster::Target target;
   target.width = size;
   target.height = size;
@@ -265,7 +265,7 @@ HeightMap rasteriseHeights(std::span<const Vec3> positions,
     return map;
   }
 
-  std::vector<double> behind_key(cells, -kInfinity);
+  std::vector<double> behind_key(cells, -kFarAway);
   std::vector<std::uint32_t> behind_face(cells, kNone);
   std::vector<std::size_t> open;
   std::vector<SurfacePoint> points;
@@ -298,7 +298,7 @@ HeightMap rasteriseHeights(std::span<const Vec3> positions,
     if (open.empty()) return map;
     stopped.assign(open.size(), 1);
     stops(points, stopped);
-    std::fill(behind_key.begin(), behind_key.end(), -kInfinity);
+    std::fill(behind_key.begin(), behind_key.end(), -kFarAway);
     for (std::size_t k = 0; k < open.size(); ++k) {
       const std::size_t i = open[k];
       if (stopped[k] != 0) {
@@ -309,7 +309,7 @@ HeightMap rasteriseHeights(std::span<const Vec3> positions,
       behind_key[i] = key[i];
       behind_face[i] = face[i];
       face[i] = kNone;
-      key[i] = -kInfinity;
+      key[i] = -kFarAway;
     }
     target.behind_key = behind_key.data();
     target.behind_face = behind_face.data();

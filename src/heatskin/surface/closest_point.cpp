@@ -56,59 +56,60 @@ constexpr std::uint32_t kLeavesAtOnce = 1024;
 /// the numbers involved: rounding never hides a face that is as near as the nearest.
 constexpr double kSlack = 1e-12;
 
-/// The box around a part of the surface, rounded outwards.
-struct Box {
-  std::array<float, 3> low, high;
-
-  /// Squared distance of a point; 0 inside.
-  double squaredDistance(const Vec3& x) const {
-    double sum = 0;
-    for (std::size_t c = 0; c < 3; ++c) {
-      const double at = x[static_cast<Eigen::Index>(c)];
-      const double d =
-          std::max(0.0, std::max(static_cast<double>(low[c]) - at, at - static_cast<double>(high[c])));
-      sum += d * d;
-    }
-    return sum;
-  }
-};
-
-Box boxAround(const Vec3& low, const Vec3& high) {
-  constexpr float kEndless = std::numeric_limits<float>::infinity();
-  Box box;
-  for (std::size_t c = 0; c < 3; ++c) {
-    const auto e = static_cast<Eigen::Index>(c);
-    box.low[c] = std::nextafter(static_cast<float>(low[e]), -kEndless);
-    box.high[c] = std::nextafter(static_cast<float>(high[e]), kEndless);
-  }
-  return box;
-}
-
-Box boxAround(const Box& a, const Box& b) {
-  Box box;
-  for (std::size_t c = 0; c < 3; ++c) {
-    box.low[c] = std::min(a.low[c], b.low[c]);
-    box.high[c] = std::max(a.high[c], b.high[c]);
-  }
-  return box;
-}
-
-/// A node of the tree: a run of leaves. Inner nodes are numbered depth first, so that a run of n leaves has n
-/// - 1 of them and needs no pointers: those of the first half of its leaves follow at once, the others after
-/// them.
-struct Node {
-  std::uint32_t number = 0, first_leaf = 0, leaves = 0;
-
-  bool isLeaf() const { return leaves == 1; }
-  Node left() const { return {number + 1, first_leaf, leaves / 2}; }
-  Node right() const { return {number + leaves / 2, first_leaf + leaves / 2, leaves - leaves / 2}; }
-};
-
 }  // namespace
 
 /// A balanced bounding volume hierarchy: each node's faces are divided at the median of their centres along
 /// the axis in which these spread most. Answers do not depend on its shape.
 struct ClosestPointQuery::State {
+  /// The box around a part of the surface, rounded outwards.
+  struct Box {
+    std::array<float, 3> low, high;
+
+    /// Squared distance of a point; 0 inside.
+    double squaredDistance(const Vec3& x) const {
+      double sum = 0;
+      for (std::size_t c = 0; c < 3; ++c) {
+        const double at = x[static_cast<Eigen::Index>(c)];
+        const double d =
+            std::max(0.0, std::max(static_cast<double>(low[c]) - at, at - static_cast<double>(high[c])));
+        sum += d * d;
+      }
+      return sum;
+    }
+  };
+
+  static Box boxAround(const Vec3& low, const Vec3& high) {
+    constexpr float kEndless = std::numeric_limits<float>::infinity();
+    Box box;
+    for (std::size_t c = 0; c < 3; ++c) {
+      const auto e = static_cast<Eigen::Index>(c);
+      box.low[c] = std::nextafter(static_cast<float>(low[e]), -kEndless);
+      box.high[c] = std::nextafter(static_cast<float>(high[e]), kEndless);
+    }
+    return box;
+  }
+
+  static Box boxAround(const Box& a, const Box& b) {
+    Box box;
+    for (std::size_t c = 0; c < 3; ++c) {
+      box.low[c] = std::min(a.low[c], b.low[c]);
+      box.high[c] = std::max(a.high[c], b.high[c]);
+    }
+    return box;
+  }
+
+  /// A node of the tree: a run of leaves. Inner nodes are numbered depth first, so that a run of n leaves has
+  /// n
+  /// - 1 of them and needs no pointers: those of the first half of its leaves follow at once, the others
+  /// after them.
+  struct Node {
+    std::uint32_t number = 0, first_leaf = 0, leaves = 0;
+
+    bool isLeaf() const { return leaves == 1; }
+    Node left() const { return {number + 1, first_leaf, leaves / 2}; }
+    Node right() const { return {number + leaves / 2, first_leaf + leaves / 2, leaves - leaves / 2}; }
+  };
+
   const Surface* surface;
   double size = 0;                        // largest coordinate
   std::vector<std::uint32_t> faces;       // [F] in the order of the leaves

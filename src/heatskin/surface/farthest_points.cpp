@@ -11,7 +11,7 @@ namespace {
 // vain.
 constexpr std::uint32_t kLeafSize = 32;
 
-struct Node {
+struct Cell {
   Vec3 low, high;                                             // bounding box of the points below
   double farthest = std::numeric_limits<double>::infinity();  // largest squared distance below
   std::uint32_t candidate = 0;       // original index of a point at that distance, the lowest one
@@ -67,7 +67,7 @@ class Tree {
   }
 
   void update(std::size_t index, const Vec3& chosen) {
-    Node& node = nodes_[index];
+    Cell& node = nodes_[index];
     const Vec3 outside = (node.low - chosen).cwiseMax(chosen - node.high).cwiseMax(0.0);
     if (outside.squaredNorm() >= node.farthest) return;  // nothing below can come closer
     if (node.begin != node.end) {
@@ -84,13 +84,13 @@ class Tree {
     }
     update(node.left, chosen);
     update(node.left + 1, chosen);
-    const Node &a = nodes_[node.left], &b = nodes_[node.left + 1];
+    const Cell &a = nodes_[node.left], &b = nodes_[node.left + 1];
     const bool take_a = a.farthest > b.farthest || (a.farthest == b.farthest && a.candidate < b.candidate);
     node.farthest = take_a ? a.farthest : b.farthest;
     node.candidate = take_a ? a.candidate : b.candidate;
   }
 
-  std::vector<Node> nodes_;
+  std::vector<Cell> nodes_;
   std::vector<std::uint32_t> order_;  // original index of the sorted points
   std::vector<Vec3> sorted_;
   std::vector<double> distance_;  // squared distance to the chosen points, in sorted order

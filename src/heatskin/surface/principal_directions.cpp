@@ -13,7 +13,7 @@ namespace heatskin {
 namespace {
 
 constexpr std::uint32_t kNoTwin = std::numeric_limits<std::uint32_t>::max();
-constexpr std::size_t kBlock = 512;
+constexpr std::size_t kVerticesPerBlock = 512;
 
 // Five rings hold about 90 vertices on a regular mesh; a hub of a wheel could hold the whole mesh. The
 // nearest rings come first, so cutting the list there keeps the best part.
@@ -146,7 +146,7 @@ std::vector<Vec3> principalDirections(const SurfaceTopology& surface, int rings)
   // A collector holds a stamp per vertex, so few large blocks; a block's result does not depend on its
   // neighbours.
   const std::size_t vertices = surface.positions.size();
-  const std::size_t block = std::max(kBlock, vertices / 64 + 1);
+  const std::size_t block = std::max(kVerticesPerBlock, vertices / 64 + 1);
   parallelFor(vertices, block, [&](std::size_t begin, std::size_t end) {
     RingCollector collector(surface);
     for (std::size_t v = begin; v < end; ++v) {

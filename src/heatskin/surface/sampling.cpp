@@ -9,7 +9,7 @@
 namespace heatskin {
 namespace {
 
-constexpr std::size_t kBlock = 8192;
+constexpr std::size_t kPointsPerBlock = 8192;
 
 }  // namespace
 
@@ -50,7 +50,7 @@ void SurfaceSampler::sample(std::uint64_t seed, std::uint64_t stream, std::uint6
                             std::span<SurfacePoint> out) const {
   // Two counters a point: four words are two uniforms, and a point needs three.
   const RandomStream random(seed, stream);
-  parallelFor(out.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+  parallelFor(out.size(), kPointsPerBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const std::uint64_t index = first + i;
       const auto a = random.uniform2(2 * index);

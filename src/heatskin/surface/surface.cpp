@@ -17,7 +17,7 @@ namespace heatskin {
 namespace {
 
 using Triangle = std::array<std::uint32_t, 3>;
-constexpr std::size_t kBlock = 4096;
+constexpr std::size_t kFacesPerBlock = 4096;
 
 }  // namespace
 
@@ -155,7 +155,7 @@ class SurfaceBuilder {
 
   void computeNormals() {
     surface_.vertex_normals_.resize(surface_.positions_.size());
-    parallelFor(surface_.positions_.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+    parallelFor(surface_.positions_.size(), kFacesPerBlock, [&](std::size_t begin, std::size_t end) {
       for (std::size_t v = begin; v < end; ++v)
         surface_.vertex_normals_[v] = vertexNormal(v);
     });
@@ -188,7 +188,7 @@ class SurfaceBuilder {
     const std::size_t faces = surface_.faces_.size();
     surface_.frames_.resize(faces);
     surface_.corners_.resize(faces);
-    parallelFor(faces, kBlock, [&](std::size_t begin, std::size_t end) {
+    parallelFor(faces, kFacesPerBlock, [&](std::size_t begin, std::size_t end) {
       for (std::size_t f = begin; f < end; ++f) {
         const auto corners = cornersOf(f);
         FaceFrame& frame = surface_.frames_[f];

@@ -8,9 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "heatskin/base/memory_budget.h"
 #include "heatskin/evaluators/evaluate_colors.h"
-#include "heatskin/evaluators/local/local_evaluator.h"
 #include "heatskin/kernels/composite_block.h"
 
 namespace heatskin {
@@ -28,14 +26,9 @@ Result<KernelTexture> KernelTexture::withEvaluator(std::shared_ptr<const Surface
                                                    const EvaluatorOptions& options,
                                                    std::shared_ptr<Evaluator> evaluator,
                                                    ConstantFaces constants) {
-  if (const auto* local = dynamic_cast<const local::LocalEvaluator*>(evaluator.get())) {
-    if (auto justified = local->checkPairs(kernels); !justified) return justified.error();
-    const double pairs = local->estimatePairs(kernels);
-    const auto fits =
-        askMemory(fmt::format("evaluating {} kernels that reach about {:.2g} faces", kernels.size(), pairs),
-                  local->pairBytes(pairs));
-    if (!fits) return fits.error();
-  }
+  // Small files may ask for far too much: every kernel on every face.
+  if (auto justified = evaluator->check(kernels, 1); !justified)
+    return inputError(justified.error().message, justified.error().code);
   KernelTexture texture;
   texture.surface_ = std::move(surface);
   texture.kernels_ = std::move(kernels);
@@ -43,6 +36,7 @@ Result<KernelTexture> KernelTexture::withEvaluator(std::shared_ptr<const Surface
   texture.constants_ = std::move(constants);
   try {
     evaluator->rebuild(texture.kernels_);
+    evaluator->complete();
   } catch (const std::bad_alloc&) {
     return failure(fmt::format("not enough memory for {} kernels on {} faces", texture.kernels_.size(),
                                texture.surface_->faceCount()));

@@ -1,6 +1,7 @@
 #include "heatskin/training/batch_gradient.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/stopwatch.h"
@@ -11,7 +12,7 @@ namespace heatskin {
 struct BatchGradient::Part {
   GradientSums sums;
   LossSums loss_sums;
-  ResponseBlock responses;
+  Workspace workspace;
   CompositeBlock composite;
   LossBlock loss;
   std::vector<float> targets;  // [Q, C]
@@ -29,7 +30,7 @@ BatchGradient::BatchGradient(std::size_t batch) : indices_(batch), points_(batch
 
 BatchGradient::~BatchGradient() = default;
 
-void BatchGradient::evaluate(const SamplePool& pool, Evaluator& evaluator, const FilterTable& filter,
+void BatchGradient::evaluate(const SamplePool& pool, const Evaluator& evaluator, const FilterTable& filter,
                              const Loss& loss, std::size_t kernels, bool count_errors,
                              TrainProfile& profile) {
   const std::size_t batch = indices_.size(), part_size = (batch + kParts - 1) / kParts;
@@ -41,10 +42,10 @@ void BatchGradient::evaluate(const SamplePool& pool, Evaluator& evaluator, const
   sums_.reset(kernels, filter.channels());
   draw(pool, part_size);
   Stopwatch preparation;
-  evaluator.prepare(points_);
+  batch_ = evaluator.begin(points_, std::move(batch_));
   profile.rebuild += preparation.lap();
   parallelBlocks(batch, part_size, [&](std::size_t p, std::size_t begin, std::size_t end) {
-    evaluatePart(*parts_[p], begin, end, pool, evaluator, filter, loss, count_errors);
+    evaluatePart(*parts_[p], begin, end, pool, filter, loss, count_errors);
   });
   for (const auto& part : parts_) {
     profile.sampling += part->profile.sampling;
@@ -72,13 +73,12 @@ void BatchGradient::draw(const SamplePool& pool, std::size_t part_size) {
 }
 
 void BatchGradient::evaluatePart(Part& part, std::size_t part_begin, std::size_t part_end,
-                                 const SamplePool& pool, const Evaluator& evaluator,
-                                 const FilterTable& filter, const Loss& loss, bool count_errors) {
+                                 const SamplePool& pool, const FilterTable& filter, const Loss& loss,
+                                 bool count_errors) {
   const std::size_t channels = filter.channels();
   Stopwatch watch;
   for (std::size_t begin = part_begin; begin < part_end; begin += kQueryBlock) {
     const std::size_t count = std::min(kQueryBlock, part_end - begin);
-    const std::span<const SurfacePoint> queries = std::span(points_).subspan(begin, count);
     part.targets.resize(count * channels);
     part.weights.resize(count);
     part.inverse_probability_weights.resize(count);
@@ -91,17 +91,17 @@ void BatchGradient::evaluatePart(Part& part, std::size_t part_begin, std::size_t
       if (!pool.visibilities().empty()) part.visibilities[i] = pool.visibilities()[index];
     }
     part.profile.forward += watch.lap();
-    evaluator.respond(queries, part.responses);
+    batch_->respond(begin, begin + count, part.workspace);
     part.profile.candidates += watch.lap();
-    composite(part.responses, filter, part.composite);
+    composite(part.workspace.responses, filter, part.composite);
     loss.evaluate(part.composite, filter.mean(),
                   {part.targets, part.weights, part.inverse_probability_weights, part.visibilities},
                   part.loss, std::span(squared_errors_).subspan(begin, count), part.loss_sums);
     part.profile.forward += watch.lap();
-    compositeVjp(part.responses, filter, part.composite, part.loss.d_channels,
+    compositeVjp(part.workspace.responses, filter, part.composite, part.loss.d_channels,
                  count_errors ? std::span<const float>(part.loss.absolute_errors) : std::span<const float>(),
                  loss.curvatures(part.loss), part.dx, part.sums);
-    evaluator.respondVjp(queries, part.responses, part.dx, part.sums);
+    batch_->respondVjp(begin, begin + count, part.workspace, part.dx, part.sums);
     part.profile.backward += watch.lap();
   }
 }

@@ -24,9 +24,9 @@ class BatchGradient {
   ~BatchGradient();
 
   /// The batch the pool prepared, of kernels the evaluator and the filter table know; `kernels` is their
-  /// number. Adds to sampling, candidates, forward, backward and rebuild (the evaluator's prepare()).
-  void evaluate(const SamplePool& pool, Evaluator& evaluator, const FilterTable& filter, const Loss& loss,
-                std::size_t kernels, bool count_errors, TrainProfile& profile);
+  /// number. Adds to sampling, candidates, forward, backward and rebuild (the evaluator's begin()).
+  void evaluate(const SamplePool& pool, const Evaluator& evaluator, const FilterTable& filter,
+                const Loss& loss, std::size_t kernels, bool count_errors, TrainProfile& profile);
 
   std::span<const std::uint32_t> indices() const { return indices_; }       // [batch] of pool samples
   std::span<const float> squaredErrors() const { return squared_errors_; }  // [batch]
@@ -41,11 +41,11 @@ class BatchGradient {
 
   void draw(const SamplePool& pool, std::size_t part_size);
   void evaluatePart(Part& part, std::size_t begin, std::size_t end, const SamplePool& pool,
-                    const Evaluator& evaluator, const FilterTable& filter, const Loss& loss,
-                    bool count_errors);
+                    const FilterTable& filter, const Loss& loss, bool count_errors);
 
   std::vector<std::uint32_t> indices_;
   std::vector<SurfacePoint> points_;
+  std::unique_ptr<EvaluatorBatch> batch_;
   std::vector<float> squared_errors_;
   std::vector<std::unique_ptr<Part>> parts_;
   GradientSums sums_;  // of all parts

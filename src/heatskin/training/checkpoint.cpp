@@ -106,9 +106,9 @@ class Writer {
 };
 
 /// Reads what a Writer wrote; after the first thing that does not fit, ok() is false and nothing changes.
-class Reader {
+class ByteReader {
  public:
-  explicit Reader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+  explicit ByteReader(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
 
   bool ok() const { return ok_; }
   bool atEnd() const { return bytes_.empty(); }
@@ -239,7 +239,7 @@ Result<Checkpoint> decodeCheckpoint(std::span<const std::uint8_t> bytes, const s
   if (stored != checksum(content)) return refuse("is a damaged checkpoint (its checksum does not fit)");
 
   Checkpoint checkpoint;
-  Reader reader(content.subspan(kHeaderBytes));
+  ByteReader reader(content.subspan(kHeaderBytes));
   reader.text(checkpoint.program);
   reader.text(checkpoint.config);
   reader.value(checkpoint.input);

@@ -194,9 +194,9 @@ std::string presentableName(std::string_view name) {
 Result<FitConfig> presetAt(std::string_view name, int depth);
 
 /// Reads one TOML document into a configuration.
-class Reader {
+class TomlReader {
  public:
-  Reader(std::string_view text, std::string source, int depth)
+  TomlReader(std::string_view text, std::string source, int depth)
       : text_(text), source_(std::move(source)), depth_(depth) {}
 
   Result<FitConfig> read() {
@@ -302,7 +302,7 @@ Result<FitConfig> presetAt(std::string_view name, int depth) {
   constexpr int kMaxDepth = 8;  // presets that build upon each other in a circle are refused, not followed
   if (depth > kMaxDepth) return inputError(fmt::format("preset '{}' builds upon itself", name));
   for (const PresetText& preset : presetTexts()) {
-    if (preset.name == name) return Reader(preset.text, fmt::format("{}.toml", name), depth).read();
+    if (preset.name == name) return TomlReader(preset.text, fmt::format("{}.toml", name), depth).read();
   }
   return usageError(
       fmt::format("there is no preset '{}'; there are {}", printable(name), fmt::join(presetNames(), ", ")));
@@ -337,7 +337,7 @@ Result<FitConfig> presetConfig(std::string_view name) {
 }
 
 Result<FitConfig> parseConfig(std::string_view text, const std::string& source) {
-  return Reader(text, source, 0).read();
+  return TomlReader(text, source, 0).read();
 }
 
 Result<FitConfig> loadConfig(const std::filesystem::path& path) {
@@ -412,8 +412,11 @@ Result<void> setOption(FitConfig& config, std::string_view assignment) {
 TrainOptions trainOptions(const FitConfig& config) {
   const MethodTraits& method = traits(config.evaluator.method);
   TrainOptions options = config.train;
-  if (options.clamped_colors == ClampedColors::kByMethod)
-    options.clamped_colors = method.leads_colors_back ? ClampedColors::kLedBack : ClampedColors::kLeft;
+  if (options.clamp_gradient == ClampGradient::kByMethod) {
+    options.clamp_gradient =
+        method.straight_through_clamp ? ClampGradient::kStraightThrough : ClampGradient::kZero;
+  }
+  options.rebuild_slowdown = method.rebuild_slowdown;
   // Angles that count from the curvature directions a method's operators are made of stop at the ends of the
   // grid of operators: nothing to carry from one face's frame to the next one's, nothing to wrap.
   if (!method.carries_angle) options.transport_angle = options.wrap_angle = false;

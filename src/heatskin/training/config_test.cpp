@@ -107,18 +107,19 @@ FitConfig everythingChanged() {
 
 TEST(Config, WhatDependsOnTheMethodIsSettledForTheTrainer) {
   FitConfig config;
-  ASSERT_EQ(config.train.clamped_colors, ClampedColors::kByMethod);
+  ASSERT_EQ(config.train.clamp_gradient, ClampGradient::kByMethod);
   for (const Method method : kMethods) {
     config.evaluator.method = method;
-    EXPECT_EQ(trainOptions(config).clamped_colors,
-              method == Method::kLocal ? ClampedColors::kLeft : ClampedColors::kLedBack);
+    EXPECT_EQ(trainOptions(config).clamp_gradient,
+              method == Method::kLocal ? ClampGradient::kZero : ClampGradient::kStraightThrough);
+    EXPECT_EQ(trainOptions(config).rebuild_slowdown, method == Method::kLocal ? 1 : 4);
     // Angles of the other methods count from curvature directions: nothing to carry, nothing to wrap.
     EXPECT_EQ(trainOptions(config).transport_angle, method == Method::kLocal);
     EXPECT_EQ(trainOptions(config).wrap_angle, method == Method::kLocal);
   }
-  for (const ClampedColors said : {ClampedColors::kLeft, ClampedColors::kLedBack}) {
-    config.train.clamped_colors = said;
-    EXPECT_EQ(trainOptions(config).clamped_colors, said);
+  for (const ClampGradient said : {ClampGradient::kZero, ClampGradient::kStraightThrough}) {
+    config.train.clamp_gradient = said;
+    EXPECT_EQ(trainOptions(config).clamp_gradient, said);
   }
 }
 
@@ -140,7 +141,7 @@ TEST(Config, SettingSetsTheRightMember) {
   for (const char* assignment :
        {"rates.anisotropy=0.25", "local.window_sigma=0", "sampling.rule=stratified", "rates.decay=\"cosine\"",
         "local.candidate_rule=per_face", "density.max_kernels=2000", " seed = 9223372036854775807 ",
-        "wrap_angle=false", "local.rebuild_interval=3"}) {
+        "wrap_angle=false", "rebuild_interval=3"}) {
     const auto done = setOption(config, assignment);
     EXPECT_TRUE(done) << assignment << ": " << (done ? "" : done.error().message);
   }
@@ -152,7 +153,7 @@ TEST(Config, SettingSetsTheRightMember) {
   EXPECT_EQ(config.train.density.max_kernels, 2000u);
   EXPECT_EQ(config.train.seed, 9223372036854775807u);
   EXPECT_FALSE(config.train.wrap_angle);
-  EXPECT_EQ(config.evaluator.local.rebuild_interval, 3);
+  EXPECT_EQ(config.train.rebuild_interval, 3);
   EXPECT_EQ(configDifferences(config, FitConfig()).size(), 9u);
 }
 

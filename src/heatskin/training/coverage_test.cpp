@@ -120,8 +120,8 @@ Quality fitted(const Asset& asset, std::size_t kernels, int steps) {
   while (!trainer.finished())
     trainer.step();
   EXPECT_LE(trainer.kernels().size(), kernels);
-  evaluator->expectBatches(false);
   evaluator->rebuild(trainer.kernels());
+  evaluator->complete();
   FilterTable filter;
   filter.build(trainer.kernels());
   const auto points = sampleSurface(surface, 10'000, 1, streams::kEvaluation);

@@ -14,7 +14,6 @@
 #include "heatskin/base/plural.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/evaluators/evaluator.h"
-#include "heatskin/evaluators/local/local_evaluator.h"
 #include "heatskin/evaluators/method.h"
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/training/checkpoint.h"
@@ -177,12 +176,11 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
   Trainer trainer(surface, target, *evaluator, trainOptions(config));
   result.init_seconds = result.preprocess_seconds + watch.lap();
   progress.end();
-  if (const auto* local = dynamic_cast<const local::LocalEvaluator*>(evaluator.get())) {
-    // Half of what a texture may take: kernels change during a fit.
-    if (auto justified = local->checkPairs(trainer.kernels(), 0.5); !justified) {
-      return usageError(justified.error().message +
-                        "; lower local.max_radius, local.diffusion_time or local.window_sigma");
-    }
+  // Half of what a texture may take: kernels change during a fit.
+  if (auto justified = evaluator->check(trainer.kernels(), 0.5); !justified) {
+    if (justified.error().kind != ErrorKind::kUsage) return justified.error();
+    return usageError(justified.error().message +
+                      "; lower local.max_radius, local.diffusion_time or local.window_sigma");
   }
   if (resuming) {
     const auto steps = static_cast<std::size_t>(std::max(0, checkpoint.state.step));

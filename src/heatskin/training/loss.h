@@ -10,14 +10,9 @@
 
 #include "heatskin/base/channel_layout.h"
 #include "heatskin/kernels/composite_block.h"
+#include "heatskin/training/options.h"
 
 namespace heatskin {
-
-/// The gradient of a channel that left [0, 1] and was clamped.
-enum class ClampGradient {
-  kZero,             ///< the clamp's own derivative
-  kStraightThrough,  ///< as if it had not been clamped: the error of the clamped value leads back
-};
 
 /// What a block of queries is to be, and how much each counts.
 struct LossSamples {
@@ -44,7 +39,7 @@ struct LossSums {
 /// See the head of the file.
 class Loss {
  public:
-  /// `batch` samples make up a step.
+  /// `batch` samples make up a step. What follows from the method (ClampGradient::kByMethod) is decided.
   Loss(std::size_t batch, ClampGradient clamp_gradient, const ChannelLayout& layout);
 
   /// Half the second derivatives of the loss in the channels of one sample, [C], or of every sample of a

@@ -69,7 +69,6 @@ TEST_P(MethodFit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
   const TrainOptions options = trainOptions(config);
   const auto evaluator = makeEvaluator(ring.surface, config.evaluator.options());
   ASSERT_TRUE(evaluator) << evaluator.error().message;
-  ASSERT_GT((*evaluator)->rebuildInterval(1), 0);
   Trainer whole(ring.surface, AppearanceTarget(ring.appearance, options.filter), **evaluator, options);
   std::vector<TrainerState> states;
   while (!whole.finished()) {

@@ -6,7 +6,7 @@ namespace heatskin {
 namespace {
 
 // In the order of the enums.
-constexpr std::string_view kClampedColors[] = {"left", "led_back", "by_method"};
+constexpr std::string_view kClampGradients[] = {"zero", "straight_through", "by_method"};
 constexpr std::string_view kDecays[] = {"halving", "cosine"};
 constexpr std::string_view kStartMeans[] = {"kernels", "surface"};
 constexpr std::string_view kSamplings[] = {"paper", "stratified"};
@@ -21,11 +21,12 @@ constexpr double kMaxLength = 10;  // five times the longest side of the boundin
 constexpr Option kTrain[] = {
     option<&TrainOptions::steps>("steps", 1, 1e7, "optimisation steps"),
     option<&TrainOptions::batch>("batch", 1, 1e6, "samples per step"),
+    option<&TrainOptions::rebuild_interval>("rebuild_interval", 1, 1e6, "steps between renewals of what depends on where kernels are"),
     option<&TrainOptions::seed>("seed", 0, 0x1p63, "seed of everything random"),
     choice<&TrainOptions::filter, kFilterNames>("filter", "how textures are read: auto is what the asset's samplers say; nearest and bilinear as in glTF; paper: round(u (W - 1)), for coordinates in [0, 1] only"),
     option<&TrainOptions::transport_angle>("transport_angle", "carry angles along a walk instead of keeping them relative to the frame of the new face").when("method", "local"),
     option<&TrainOptions::wrap_angle>("wrap_angle", "angles modulo pi instead of clamping").when("method", "local"),
-    choice<&TrainOptions::clamped_colors, kClampedColors>("clamped_colors", "spots whose colour was clamped are left as they are (the clamp's derivative) or led back; by_method: led back unless the method is local"),
+    choice<&TrainOptions::clamp_gradient, kClampGradients>("clamp_gradient", "gradient where a colour was clamped to [0, 1]: zero (the clamp's own) or straight-through (as if it had not been clamped); by_method: zero for local, straight-through for the others"),
 };
 
 constexpr Option kSampling[] = {

@@ -16,11 +16,11 @@ enum class Decay {
   kCosine,   ///< half a cosine from 1 to `final_rate`
 };
 
-/// What becomes of a spot whose colour left [0, 1] and was clamped (METHOD does not say).
-enum class ClampedColors {
-  kLeft,      ///< the clamp's own derivative, zero: the spot stays as it is
-  kLedBack,   ///< the error of the clamped colour, which leads back into the range
-  kByMethod,  ///< whichever measured better: led back with `thermal` and `spectral`, left with `local`
+/// The gradient where a colour left [0, 1] and was clamped (METHOD does not say).
+enum class ClampGradient {
+  kZero,             ///< the clamp's own derivative
+  kStraightThrough,  ///< as if it had not been clamped: the error leads back into the range
+  kByMethod,         ///< whichever measured better: MethodTraits::straight_through_clamp
 };
 
 /// METHOD section 4.
@@ -105,6 +105,8 @@ struct DensityOptions {
 struct TrainOptions {
   int steps = 5000;
   std::size_t batch = 4096;
+  int rebuild_interval = 10;    ///< steps between two rebuilds of the evaluator, at the first learning rates
+  double rebuild_slowdown = 1;  ///< up to so many times fewer as rates come down; the method's
   std::uint64_t seed = 0;
   Filter filter = Filter::kPaper;  ///< how the asset's textures are read
   SamplingOptions sampling;
@@ -114,7 +116,7 @@ struct TrainOptions {
   bool transport_angle = true;  ///< carry theta along the walk instead of keeping it relative to the new
                                 ///< face's frame; local only
   bool wrap_angle = true;       ///< theta modulo pi instead of clamping; local only
-  ClampedColors clamped_colors = ClampedColors::kByMethod;
+  ClampGradient clamp_gradient = ClampGradient::kByMethod;
 };
 
 }  // namespace heatskin

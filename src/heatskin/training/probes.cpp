@@ -1,6 +1,8 @@
 #include "heatskin/training/probes.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
@@ -22,9 +24,9 @@ void Probes::resize(std::size_t count, std::size_t channels) {
 
 Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool& pool,
                   const TrainOptions& options, int step) {
-  evaluator.expectBatches(false);
+  // Probes are all over the surface: they need nearly everything.
   evaluator.rebuild(kernels);
-  evaluator.expectBatches(true);
+  evaluator.complete();
   FilterTable filter;
   filter.build(kernels);
   const RandomStream random(options.seed, streams::kProbes + (static_cast<std::uint64_t>(step) << 8));
@@ -37,10 +39,12 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
   if (!pool.visibilities().empty()) probes.visibilities.resize(count);
   std::vector<Influence> influences(count * kKeptKernels);
   parallelFor(count, 1024, [&](std::size_t begin, std::size_t end) {
-    ResponseBlock responses;
+    Workspace workspace;
+    ResponseBlock& responses = workspace.responses;
     CompositeBlock block;
     std::vector<SurfacePoint> queries;
     std::vector<std::size_t> indices;
+    std::unique_ptr<EvaluatorBatch> batch;
     for (std::size_t first = begin; first < end; first += kQueryBlock) {
       const std::size_t size = std::min(kQueryBlock, end - first);
       queries.resize(size);
@@ -52,7 +56,8 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
         indices[i] = std::min(static_cast<std::size_t>(place), pool.size() - 1);
         queries[i] = pool.points()[indices[i]];
       }
-      evaluator.respond(queries, responses);
+      batch = evaluator.begin(queries, std::move(batch));
+      batch->respond(0, size, workspace);
       composite(responses, filter, block);
       for (std::size_t i = 0; i < size; ++i) {
         probes.points[first + i] = queries[i];

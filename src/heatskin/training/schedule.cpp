@@ -50,6 +50,12 @@ bool Schedule::coverDue(int step) const {
          due(step, d.densify_from, d.cover_until, d.densify_every);
 }
 
+int Schedule::rebuildInterval(int step) const {
+  // What an evaluator keeps lasts as long as kernels move little, and they move in proportion to the rates.
+  const double slower = std::clamp(1 / pace(step), 1.0, options_->rebuild_slowdown);
+  return static_cast<int>(options_->rebuild_interval * slower);
+}
+
 double Schedule::pruneScale() const {
   return std::max(1, at(options_->density.prune_count_from));
 }

@@ -25,6 +25,9 @@ class Schedule {
   bool densifyDue(int step) const;
   bool coverDue(int step) const;  ///< only what is uncovered gets kernels (Rebalance::kCoverage)
 
+  /// Steps between two rebuilds of the evaluator.
+  int rebuildInterval(int step) const;
+
   /// By which sums of contributions and errors are divided (METHOD: 250 and 75).
   double pruneScale() const;
   double densifyScale() const;

@@ -20,19 +20,11 @@ Trainer::Trainer(const Surface& surface, const FitTarget& target, Evaluator& eva
       schedule_(options_),
       pool_(surface, target, options.sampling, options.seed),
       walker_(surface),
-      loss_(options.batch,
-            options.clamped_colors == ClampedColors::kLedBack ? ClampGradient::kStraightThrough
-                                                              : ClampGradient::kZero,
-            target.layout()),
+      loss_(options.batch, options.clamp_gradient, target.layout()),
       gradient_(options.batch) {
   state_.kernels = startKernels(surface, target, options.start, pool_.mean(), options.seed);
   state_.optimiser.reset(state_.kernels.size(), state_.kernels.layout.size());
   state_.statistics.reset(state_.kernels.size());
-  evaluator_->expectBatches(true);
-}
-
-Trainer::~Trainer() {
-  evaluator_->expectBatches(false);
 }
 
 bool Trainer::densityDue() const {
@@ -41,13 +33,11 @@ bool Trainer::densityDue() const {
 }
 
 bool Trainer::rebuildDue() const {
-  const int interval = evaluator_->rebuildInterval(schedule_.pace(state_.step));
-  return rebuilt_at_ < 0 || (interval > 0 && state_.step - rebuilt_at_ >= interval);
+  return rebuilt_at_ < 0 || state_.step - rebuilt_at_ >= schedule_.rebuildInterval(state_.step);
 }
 
 bool Trainer::canSave() const {
-  // An evaluator without an interval keeps nothing but what follows from the kernels.
-  return rebuildDue() || densityDue() || evaluator_->rebuildInterval(schedule_.pace(state_.step)) == 0;
+  return rebuildDue() || densityDue();
 }
 
 TrainerState Trainer::state() const {

@@ -32,7 +32,6 @@ struct StepReport {
 class Trainer {
  public:
   Trainer(const Surface& surface, const FitTarget& target, Evaluator& evaluator, const TrainOptions& options);
-  ~Trainer();
 
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;

@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <functional>
+#include <utility>
 
+#include "heatskin/base/isolated.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/kernels/compositor.h"
 
@@ -16,13 +17,6 @@ constexpr std::size_t kKernelBlock = 64;
 /// Part of the distance to the last wanted kernel by which kernels may move before lists are renewed: wide
 /// margins make long lists, narrow ones make many.
 constexpr float kMarginShare = 0.05f;
-
-/// Kernels move in proportion to the learning rates, so lists last longer as these come down; up to this many
-/// times, as a fit can only be saved where lists are renewed.
-constexpr double kSlowest = 4;
-
-constexpr std::size_t kQueryFloats = sizeof(FieldQuery) / sizeof(float);
-static_assert(sizeof(FieldQuery) % sizeof(float) == 0 && alignof(FieldQuery) == alignof(float));
 
 /// Room for whole vectors at the end of rows.
 constexpr std::size_t kRowPadding = 64;
@@ -59,11 +53,10 @@ float typicalReach(const Embedding& embedding, const Embedding::Rows& kernels, s
 
 }  // namespace
 
-FieldEvaluator::FieldEvaluator(const Surface& surface, std::string_view name,
-                               std::span<const float> coordinates, std::size_t dimensions,
-                               std::unique_ptr<HeatSource> source, const FieldOptions& options)
+FieldEvaluator::FieldEvaluator(const Surface& surface, std::span<const float> coordinates,
+                               std::size_t dimensions, std::unique_ptr<HeatSource> source,
+                               const FieldOptions& options)
     : surface_(&surface),
-      name_(name),
       options_(options),
       embedding_(surface, coordinates, dimensions),
       source_(std::move(source)),
@@ -71,10 +64,6 @@ FieldEvaluator::FieldEvaluator(const Surface& surface, std::string_view name,
 
 void FieldEvaluator::refresh(const KernelSet& kernels, std::span<const Rigid2>) {
   update(kernels, false);
-}
-
-int FieldEvaluator::rebuildInterval(double pace) const {
-  return static_cast<int>(options_.rebuild_interval * std::clamp(1 / pace, 1.0, kSlowest));
 }
 
 void FieldEvaluator::update(const KernelSet& kernels, bool fresh) {
@@ -110,14 +99,22 @@ void FieldEvaluator::update(const KernelSet& kernels, bool fresh) {
     }
   });
   if (fresh || count != listed_count_) makeLists(kernels);
-  prepared_ = {};
+  complete_ = false;
+  std::fill(heat_state_.begin(), heat_state_.end(), kUnknown);
   parallelFor(count, kKernelBlock, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      const std::uint32_t kernel = lists_.order[i];
-      updateDistances(kernel);
-      if (!batches_) updateHeat(kernel, false);
-    }
+    for (std::size_t i = begin; i < end; ++i)
+      updateDistances(lists_.order[i]);
   });
+}
+
+void FieldEvaluator::complete() {
+  if (complete_) return;
+  parallelFor(poses_.size(), kKernelBlock, [&](std::size_t begin, std::size_t end) {
+    HeatScratch& scratch = heat_scratch_.mine();
+    for (std::size_t i = begin; i < end; ++i)
+      updateHeat(lists_.order[i], false, scratch);
+  });
+  complete_ = true;
 }
 
 void FieldEvaluator::makeLists(const KernelSet& kernels) {
@@ -136,7 +133,7 @@ void FieldEvaluator::makeLists(const KernelSet& kernels) {
     squares.resize(pairs + kRowPadding);
   parallelFor(count, kKernelBlock, [&](std::size_t begin, std::size_t end) {
     // Where the kernel at hand had a vertex in its old list.
-    thread_local std::vector<std::uint32_t> at;
+    std::vector<std::uint32_t>& at = places_scratch_.mine();
     at.assign(surface_->vertexCount(), kNone);
     for (std::size_t at_order = begin; at_order < end; ++at_order) {
       const std::uint32_t i = lists_.order[at_order];
@@ -164,7 +161,7 @@ void FieldEvaluator::makeLists(const KernelSet& kernels) {
   });
   distances_.resize(pairs + kRowPadding);
   heats_.assign(pairs + 1, {});
-  wanted_.assign(pairs, 0);
+  heat_state_.assign(pairs, kUnknown);
   source_->reset(pairs, count, from_);
   listed_count_ = count;
 }
@@ -188,11 +185,11 @@ void FieldEvaluator::updateDistances(std::uint32_t kernel) {
   }
 }
 
-/// Heat of all pairs of the kernel, or of the wanted ones.
-void FieldEvaluator::updateHeat(std::uint32_t kernel, bool only_wanted) {
+/// Heat of the kernel's pairs that are wanted, or of all that are not known.
+void FieldEvaluator::updateHeat(std::uint32_t kernel, bool only_wanted, HeatScratch& scratch) const {
   const Pose& pose = poses_[kernel];
   const std::uint32_t begin = lists_.kernel_begin[kernel], end = lists_.kernel_end[kernel];
-  thread_local std::vector<std::uint32_t> all_pairs, all_vertices;
+  auto& [all_pairs, all_vertices, rows] = scratch;
   if (all_pairs.size() < end - begin) {
     all_pairs.resize(2 * (end - begin));
     all_vertices.resize(all_pairs.size());
@@ -200,17 +197,17 @@ void FieldEvaluator::updateHeat(std::uint32_t kernel, bool only_wanted) {
   // Without a branch: which pairs are wanted cannot be predicted.
   std::size_t count = 0;
   for (std::uint32_t i = begin; i < end; ++i) {
-    std::uint8_t& wanted = wanted_[lists_.places[i]];
+    std::uint8_t& state = heat_state_[lists_.places[i]];
     all_pairs[count] = i;
     all_vertices[count] = lists_.vertices[i];
-    count += only_wanted ? wanted : 1;
-    wanted = 0;
+    const bool now = only_wanted ? state == kWanted : state != kKnown;
+    count += now ? 1 : 0;
+    state = now ? static_cast<std::uint8_t>(kKnown) : state;
   }
   if (count == 0) return;
   const std::span<const std::uint32_t> pairs(all_pairs.data(), count), vertices(all_vertices.data(), count);
   for (const std::uint32_t pair : pairs)
     __builtin_prefetch(&heats_[lists_.places[pair]], 1);
-  thread_local std::vector<float> rows;
   const std::size_t stride = (pairs.size() + kRowPadding - 1) / kRowPadding * kRowPadding;
   if (rows.size() < 5 * stride) rows.resize(5 * stride);
   const HeatRows out{rows.data(), rows.data() + stride, rows.data() + 2 * stride, rows.data() + 3 * stride,
@@ -240,39 +237,6 @@ void FieldEvaluator::updateHeat(std::uint32_t kernel, bool only_wanted) {
   }
 }
 
-void FieldEvaluator::prepare(std::span<const SurfacePoint> queries) {
-  if (!batches_) return;
-  prepared_ = queries;
-  prepared_block_.resize(queries.size(), options_.candidates);
-  prepared_block_.queries.resize(queries.size() * kQueryFloats);
-  const FieldTables t = tables();
-  parallelFor(queries.size(), kQueryBlock, [&](std::size_t begin, std::size_t end) {
-    thread_local ResponseBlock block;
-    const std::size_t count = end - begin;
-    block.resize(count, options_.candidates);
-    auto* rows = reinterpret_cast<FieldQuery*>(prepared_block_.queries.data()) + begin;
-    for (std::size_t i = 0; i < count; ++i)
-      rows[i] = query(queries[begin + i]);
-    selectBlock(t, {rows, count}, block);
-    const std::size_t stride = block.stride;
-    std::copy_n(block.counts.data(), count, prepared_block_.counts.data() + begin);
-    std::copy_n(block.kernels.data(), count * stride, prepared_block_.kernels.data() + begin * stride);
-    std::copy_n(block.pairs.data(), count * stride, prepared_block_.pairs.data() + begin * stride);
-    std::copy_n(block.x.data(), count * stride, prepared_block_.x.data() + begin * stride);
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t n = i * stride; n < i * stride + block.counts[i]; ++n) {
-        if (!(block.x[n] < cutoffs_[block.kernels[n]])) continue;
-        for (const auto& corner : lists_.corners)  // several threads may want the same pair
-          std::atomic_ref(wanted_[corner[block.pairs[n]]]).store(1, std::memory_order_relaxed);
-      }
-    }
-  });
-  parallelFor(poses_.size(), kKernelBlock, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i)
-      updateHeat(lists_.order[i], true);
-  });
-}
-
 FieldTables FieldEvaluator::tables() const {
   FieldTables t;
   t.lists = &lists_;
@@ -293,34 +257,113 @@ FieldQuery FieldEvaluator::query(const SurfacePoint& p) const {
   return q;
 }
 
-void FieldEvaluator::respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const {
-  const std::size_t count = queries.size();
-  out.resize(count, options_.candidates);
-  out.queries.resize(count * kQueryFloats);
-  auto* rows = reinterpret_cast<FieldQuery*>(out.queries.data());
-  const std::less_equal<> before;  // pointers into different arrays may not be compared otherwise
-  if (!prepared_.empty() && before(prepared_.data(), queries.data()) &&
-      before(queries.data() + count, prepared_.data() + prepared_.size())) {
-    const auto first = static_cast<std::size_t>(queries.data() - prepared_.data());
-    const std::size_t stride = out.stride;
-    std::copy_n(prepared_block_.queries.data() + first * kQueryFloats, count * kQueryFloats,
-                out.queries.data());
-    std::copy_n(prepared_block_.counts.data() + first, count, out.counts.data());
-    std::copy_n(prepared_block_.kernels.data() + first * stride, count * stride, out.kernels.data());
-    std::copy_n(prepared_block_.pairs.data() + first * stride, count * stride, out.pairs.data());
-    std::copy_n(prepared_block_.x.data() + first * stride, count * stride, out.x.data());
-    heatBlock(tables(), {rows, count}, out);
-  } else {
-    for (std::size_t i = 0; i < count; ++i)
-      rows[i] = query(queries[i]);
-    respondBlock(tables(), {rows, count}, out);
-  }
-}
+/// What one range needs.
+struct FieldEvaluator::QueryScratch final : EvaluatorScratch {
+  std::vector<FieldQuery> rows;
+  Selection selection;
+};
 
-void FieldEvaluator::respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,
-                                std::span<const float> dx, GradientSums& sums) const {
-  const auto* rows = reinterpret_cast<const FieldQuery*>(responses.queries.data());
-  respondVjpBlock(tables(), {rows, queries.size()}, responses, dx, sums);
+/// Of a complete evaluator: candidates and responses when asked. Otherwise the candidates are chosen at once,
+/// since they say where heat is needed.
+class FieldEvaluator::Batch final : public EvaluatorBatch {
+ public:
+  /// Chooses candidates and asks for heat where they need it, unless that is everywhere.
+  void start(const FieldEvaluator& evaluator, std::span<const SurfacePoint> points) {
+    evaluator_ = &evaluator;
+    points_ = points;
+    chosen_ = !evaluator.complete_;
+    if (!chosen_) return;
+    const std::size_t candidates = evaluator.options_.candidates;
+    const FieldTables t = evaluator.tables();
+    rows_.resize(points.size());
+    candidates_.resize(points.size(), candidates);
+    parallelFor(points.size(), kQueryBlock, [&](std::size_t begin, std::size_t end) {
+      Memory& memory = memory_.mine();
+      ResponseBlock& block = memory.block;
+      const std::size_t count = end - begin;
+      block.resize(count, candidates);
+      for (std::size_t i = begin; i < end; ++i)
+        rows_[i] = evaluator.query(points[i]);
+      selectBlock(t, {rows_.data() + begin, count}, memory.selection, block);
+      copyRange(block, 0, count, candidates_, begin);
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t first = i * block.stride;
+        for (std::size_t n = first; n < first + block.counts[i]; ++n) {
+          if (!(block.x[n] < t.cutoffs[block.kernels[n]])) continue;
+          for (const auto& corner : t.lists->corners) {  // several threads may want the same pair
+            const std::atomic_ref state(evaluator.heat_state_[corner[block.pairs[n]]]);
+            if (state.load(std::memory_order_relaxed) == kUnknown)
+              state.store(kWanted, std::memory_order_relaxed);
+          }
+        }
+      }
+    });
+  }
+
+  void respond(std::size_t begin, std::size_t end, Workspace& workspace) const override {
+    const std::size_t count = end - begin;
+    const FieldTables t = evaluator_->tables();
+    workspace.responses.resize(count, evaluator_->options_.candidates);
+    if (chosen_) {
+      copyRange(candidates_, begin, count, workspace.responses, 0);
+      heatBlock(t, {rows_.data() + begin, count}, workspace.responses);
+      return;
+    }
+    auto& scratch = workspace.scratchOf<QueryScratch>();
+    scratch.rows.resize(count);
+    for (std::size_t i = begin; i < end; ++i)
+      scratch.rows[i - begin] = evaluator_->query(points_[i]);
+    respondBlock(t, scratch.rows, scratch.selection, workspace.responses);
+  }
+
+  void respondVjp(std::size_t begin, std::size_t end, Workspace& workspace, std::span<const float> dx,
+                  GradientSums& sums) const override {
+    const FieldQuery* rows = chosen_ ? rows_.data() + begin : workspace.scratchOf<QueryScratch>().rows.data();
+    respondVjpBlock(evaluator_->tables(), {rows, end - begin}, workspace.responses, dx, sums);
+  }
+
+ private:
+  /// A thread's, while candidates are chosen.
+  struct Memory {
+    ResponseBlock block;
+    Selection selection;
+  };
+
+  static void copyRange(const ResponseBlock& from, std::size_t first, std::size_t count, ResponseBlock& to,
+                        std::size_t at) {
+    const std::size_t stride = from.stride;
+    std::copy_n(from.counts.data() + first, count, to.counts.data() + at);
+    std::copy_n(from.kernels.data() + first * stride, count * stride, to.kernels.data() + at * stride);
+    std::copy_n(from.pairs.data() + first * stride, count * stride, to.pairs.data() + at * stride);
+    std::copy_n(from.x.data() + first * stride, count * stride, to.x.data() + at * stride);
+  }
+
+  const FieldEvaluator* evaluator_ = nullptr;
+  std::span<const SurfacePoint> points_;
+  bool chosen_ = false;
+  std::vector<FieldQuery> rows_;  // [points] if chosen
+  ResponseBlock candidates_;      // of all points, with squared distances, if chosen
+  PerThread<Memory> memory_;
+};
+
+std::unique_ptr<EvaluatorBatch> FieldEvaluator::begin(std::span<const SurfacePoint> points,
+                                                      std::unique_ptr<EvaluatorBatch> previous) const {
+  if (dynamic_cast<Batch*>(previous.get()) == nullptr) previous = std::make_unique<Batch>();
+  auto& batch = static_cast<Batch&>(*previous);
+  if (complete_) {
+    batch.start(*this, points);
+    return previous;
+  }
+  isolated([&] {
+    const std::lock_guard lock(heating_);
+    batch.start(*this, points);
+    parallelFor(poses_.size(), kKernelBlock, [&](std::size_t begin, std::size_t end) {
+      HeatScratch& scratch = heat_scratch_.mine();
+      for (std::size_t i = begin; i < end; ++i)
+        updateHeat(lists_.order[i], true, scratch);
+    });
+  });
+  return previous;
 }
 
 }  // namespace heatskin::fields

@@ -7,10 +7,11 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
-#include <string_view>
 #include <vector>
 
+#include "heatskin/base/per_thread.h"
 #include "heatskin/evaluators/evaluator.h"
 #include "heatskin/evaluators/fields/field_response.h"
 #include "heatskin/evaluators/fields/heat_source.h"
@@ -21,7 +22,6 @@ namespace heatskin::fields {
 struct FieldOptions {
   double window_sigma = 0.05;  ///< of the Gaussian window over embedding distance
   std::size_t candidates = 50;
-  int rebuild_interval = 10;  ///< steps between new lists of who is near whom, at the first learning rates
 };
 
 /// A kernel counts until its weight f falls to this; farther away its response is zero. Thirty such weights
@@ -37,19 +37,16 @@ inline constexpr double kMostHeat = 2;
 class FieldEvaluator final : public Evaluator {
  public:
   /// The surface must outlive it. `coordinates` of the embedding are [V, dimensions].
-  FieldEvaluator(const Surface& surface, std::string_view name, std::span<const float> coordinates,
-                 std::size_t dimensions, std::unique_ptr<HeatSource> source, const FieldOptions& options);
+  FieldEvaluator(const Surface& surface, std::span<const float> coordinates, std::size_t dimensions,
+                 std::unique_ptr<HeatSource> source, const FieldOptions& options);
 
-  std::string_view name() const override { return name_; }
-  std::size_t capacity() const override { return options_.candidates; }
+  /// Lists hold little more than the candidates, whatever the kernels are: makeEvaluator() has looked.
+  Result<void> check(const KernelSet&, double) const override { return {}; }
   void rebuild(const KernelSet& kernels) override { update(kernels, true); }
   void refresh(const KernelSet& kernels, std::span<const Rigid2> motions) override;
-  void expectBatches(bool expected) override { batches_ = expected; }
-  void prepare(std::span<const SurfacePoint> queries) override;
-  int rebuildInterval(double pace) const override;
-  void respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const override;
-  void respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,
-                  std::span<const float> dx, GradientSums& sums) const override;
+  void complete() override;
+  std::unique_ptr<EvaluatorBatch> begin(std::span<const SurfacePoint> points,
+                                        std::unique_ptr<EvaluatorBatch> previous = {}) const override;
   void finish(std::uint32_t, GeometryGradient&) const override {
   }  // positions are in the kernel's face already
 
@@ -60,13 +57,24 @@ class FieldEvaluator final : public Evaluator {
   const NearLists& lists() const { return lists_; }
 
  private:
+  class Batch;
+  struct QueryScratch;
+
+  /// Whether heat is known at a place, since the last update().
+  enum HeatState : std::uint8_t { kUnknown, kWanted, kKnown };
+
+  /// A thread's memory for updateHeat().
+  struct HeatScratch {
+    std::vector<std::uint32_t> pairs, vertices;
+    std::vector<float> rows;
+  };
+
   void update(const KernelSet& kernels, bool fresh);
   void makeLists(const KernelSet& kernels);
   void updateDistances(std::uint32_t kernel);
-  void updateHeat(std::uint32_t kernel, bool only_wanted);
+  void updateHeat(std::uint32_t kernel, bool only_wanted, HeatScratch& scratch) const;
 
   const Surface* surface_;
-  std::string_view name_;
   FieldOptions options_;
   Embedding embedding_;
   std::unique_ptr<HeatSource> source_;
@@ -80,14 +88,18 @@ class FieldEvaluator final : public Evaluator {
   std::vector<float> cutoffs_;             // [N] squared
   std::vector<std::uint32_t> squares_of_;  // [N] face whose corners squares_ belong to
   std::array<std::vector<float>, 3> squares_,
-      old_squares_;                         // [P] |Z_v - Z_c|^2 for corner c of the kernel's face, by kernel
-  std::vector<std::uint32_t> from_;         // [P] where a pair was in the old lists
-  bool batches_ = false;                    // heat waits for prepare()
-  std::span<const SurfacePoint> prepared_;  // the batch at hand, or empty
-  ResponseBlock prepared_block_;            // its candidates with squared distances
-  std::vector<std::uint8_t> wanted_;        // [P] by place: a query of the batch needs heat there
-  std::vector<float> distances_;            // [P] by place
-  std::vector<PairHeat> heats_;             // [P] by place
+      old_squares_;                  // [P] |Z_v - Z_c|^2 for corner c of the kernel's face, by kernel
+  std::vector<std::uint32_t> from_;  // [P] where a pair was in the old lists
+  std::vector<float> distances_;     // [P] by place
+
+  // Heat is worked out where a batch needs it, or everywhere by complete(). A batch reads only what was known
+  // when it was made, so that the next one may add to it.
+  bool complete_ = false;
+  mutable std::mutex heating_;                    // batches of a changing evaluator are made one by one
+  mutable std::vector<std::uint8_t> heat_state_;  // [P] by place, a HeatState
+  mutable std::vector<PairHeat> heats_;           // [P] by place
+  PerThread<HeatScratch> heat_scratch_;
+  PerThread<std::vector<std::uint32_t>> places_scratch_;
 };
 
 }  // namespace heatskin::fields

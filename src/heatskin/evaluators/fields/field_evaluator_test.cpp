@@ -152,7 +152,7 @@ Subject makeSubject(Method method, const testing::Soup& soup, std::size_t candid
     options.oversampling = 32;
     const auto factors = std::make_shared<ThermalFactors>(std::move(*thermalFactors(operators, options)));
     const auto routing = std::move(*routingEmbedding(operators));
-    s.evaluator = std::make_unique<FieldEvaluator>(*s.surface, "thermal", routing.values, routing.dimension,
+    s.evaluator = std::make_unique<FieldEvaluator>(*s.surface, routing.values, routing.dimension,
                                                    std::make_unique<thermal::ThermalHeat>(*factors),
                                                    FieldOptions{kSigma, candidates});
     s.heat = std::make_unique<DenseThermal>(*factors);
@@ -164,9 +164,9 @@ Subject makeSubject(Method method, const testing::Soup& soup, std::size_t candid
     const auto bases =
         std::make_shared<SpectralBases>(std::move(*buildSpectralBases(*s.surface, none, options)));
     const double time = spectral::HktexOptions().diffusion_time;
-    s.evaluator = std::make_unique<FieldEvaluator>(
-        *s.surface, "spectral", bases->embedding, bases->embedding_dimensions,
-        std::make_unique<spectral::SpectralHeat>(*bases, time), FieldOptions{kSigma, candidates});
+    s.evaluator = std::make_unique<FieldEvaluator>(*s.surface, bases->embedding, bases->embedding_dimensions,
+                                                   std::make_unique<spectral::SpectralHeat>(*bases, time),
+                                                   FieldOptions{kSigma, candidates});
     s.heat = std::make_unique<DenseSpectral>(*bases, time);
     s.data = bases;
   }
@@ -191,9 +191,11 @@ TEST_P(FieldEvaluators, CandidatesAndResponsesEqualTheBruteForceTwin) {
   const Subject s = makeSubject(GetParam(), testing::bumpySphere(3, 0.2, 5), kCandidates);
   const KernelSet kernels = randomKernels(*s.surface, 300, 3);
   s.evaluator->rebuild(kernels);
+  s.evaluator->complete();
   const auto queries = sampleSurface(*s.surface, 60, 8);
-  ResponseBlock block;
-  s.evaluator->respond(queries, block);
+  Workspace workspace;
+  s.evaluator->begin(queries)->respond(0, queries.size(), workspace);
+  const ResponseBlock& block = workspace.responses;
   std::size_t compared = 0;
   for (std::size_t q = 0; q < queries.size(); ++q) {
     std::vector<std::pair<double, std::uint32_t>> near;
@@ -244,7 +246,8 @@ void expectTwins(const FieldEvaluator& evaluator, std::span<const SurfacePoint> 
   ResponseBlock fast, slow;
   fast.resize(queries.size(), tables.candidates);
   slow.resize(queries.size(), tables.candidates);
-  respondBlock(tables, queries, fast);
+  Selection scratch;
+  respondBlock(tables, queries, scratch, fast);
   respondBlockScalar(tables, queries, slow);
   std::size_t different = 0, total = 0;
   for (std::size_t q = 0; q < queries.size(); ++q) {
@@ -306,6 +309,7 @@ TEST_P(FieldEvaluators, EverySimdLevelEqualsThePlainTwin) {
     SCOPED_TRACE(level);
     ASSERT_TRUE(setSimdLevel(level));
     s.evaluator->rebuild(kernels);
+    s.evaluator->complete();
     expectTwins(*s.evaluator, points, kernels.size());
   }
   ASSERT_TRUE(setSimdLevel(""));

@@ -43,14 +43,33 @@ struct FieldQuery {
   float bend;  ///< sum_{a<c} b_a b_c |Z_a - Z_c|^2
 };
 
+/// Memory: what queries of a face share, and the selection of one of them.
+struct Selection {
+  std::vector<float> distances[3], corner_heats[3];  // of the face's pairs, corner by corner
+  std::vector<float> squared, heats;
+  std::vector<std::uint32_t> pairs, kernels;
+
+  void reserve(std::size_t count) {
+    if (squared.size() >= count + ResponseBlock::kPadding) return;
+    const std::size_t size = 2 * count + ResponseBlock::kPadding;
+    for (auto* values : {&distances[0], &distances[1], &distances[2], &corner_heats[0], &corner_heats[1],
+                         &corner_heats[2], &squared, &heats})
+      values->resize(size);
+    pairs.resize(size);
+    kernels.resize(size);
+  }
+};
+
 /// Candidates (the nearest); out.x holds squared distances. `out` has been resized.
-void selectBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& out);
+void selectBlock(const FieldTables& tables, std::span<const FieldQuery> queries, Selection& scratch,
+                 ResponseBlock& out);
 
 /// Responses of the candidates in place of their squared distances.
 void heatBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& block);
 
 /// Both: candidates and responses.
-void respondBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& out);
+void respondBlock(const FieldTables& tables, std::span<const FieldQuery> queries, Selection& scratch,
+                  ResponseBlock& out);
 void respondBlockScalar(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& out);
 
 /// Gradients into the evaluator's entries of `sums`.

@@ -41,23 +41,6 @@ HWY_INLINE hn::Vec<IndexTag> placesAt(const std::vector<std::uint32_t>& corner, 
   return hn::BitCast(di, hn::LoadU(UnsignedTag(), corner.data() + pair));
 }
 
-/// A thread's memory: what queries of a face share, and the selection of one of them.
-struct Selection {
-  std::vector<float> distances[3], corner_heats[3];  // of the face's pairs, corner by corner
-  std::vector<float> squared, heats;
-  std::vector<std::uint32_t> pairs, kernels;
-
-  void reserve(std::size_t count) {
-    if (squared.size() >= count + ResponseBlock::kPadding) return;
-    const std::size_t size = 2 * count + ResponseBlock::kPadding;
-    for (auto* values : {&distances[0], &distances[1], &distances[2], &corner_heats[0], &corner_heats[1],
-                         &corner_heats[2], &squared, &heats})
-      values->resize(size);
-    pairs.resize(size);
-    kernels.resize(size);
-  }
-};
-
 /// sum_a b_a rows[a][n .. n + lanes), in the order of mix().
 HWY_INLINE hn::Vec<Tag> mixRows(const std::vector<float> (&rows)[3], const FieldQuery& q, std::size_t n) {
   const Tag d;
@@ -131,8 +114,8 @@ HWY_INLINE void selectRun(const FieldTables& t, std::span<const FieldQuery> quer
   }
 }
 
-void selectBlockT(const FieldTables& t, std::span<const FieldQuery> queries, ResponseBlock& out) {
-  thread_local Selection s;
+void selectBlockT(const FieldTables& t, std::span<const FieldQuery> queries, Selection& s,
+                  ResponseBlock& out) {
   for (std::size_t first = 0, last = 0; first < queries.size(); first = last) {
     last = faceRun(queries, first);
     selectRun<false>(t, queries, first, last, s, out);
@@ -177,10 +160,10 @@ void heatBlockT(const FieldTables& t, std::span<const FieldQuery> queries, Respo
   heatRun(t, queries, 0, queries.size(), block);
 }
 
-void respondBlockT(const FieldTables& t, std::span<const FieldQuery> queries, ResponseBlock& out) {
+void respondBlockT(const FieldTables& t, std::span<const FieldQuery> queries, Selection& s,
+                   ResponseBlock& out) {
   // Heat at all corners of a face pays when a few queries share it.
   constexpr std::size_t kEnough = 3;
-  thread_local Selection s;
   for (std::size_t first = 0, last = 0; first < queries.size(); first = last) {
     last = faceRun(queries, first);
     if (last - first >= kEnough) {
@@ -259,16 +242,18 @@ HWY_EXPORT(heatBlockT);
 HWY_EXPORT(respondBlockT);
 HWY_EXPORT(respondVjpBlockT);
 
-void selectBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& out) {
-  HWY_DYNAMIC_DISPATCH(selectBlockT)(tables, queries, out);
+void selectBlock(const FieldTables& tables, std::span<const FieldQuery> queries, Selection& scratch,
+                 ResponseBlock& out) {
+  HWY_DYNAMIC_DISPATCH(selectBlockT)(tables, queries, scratch, out);
 }
 
 void heatBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& block) {
   HWY_DYNAMIC_DISPATCH(heatBlockT)(tables, queries, block);
 }
 
-void respondBlock(const FieldTables& tables, std::span<const FieldQuery> queries, ResponseBlock& out) {
-  HWY_DYNAMIC_DISPATCH(respondBlockT)(tables, queries, out);
+void respondBlock(const FieldTables& tables, std::span<const FieldQuery> queries, Selection& scratch,
+                  ResponseBlock& out) {
+  HWY_DYNAMIC_DISPATCH(respondBlockT)(tables, queries, scratch, out);
 }
 
 void respondVjpBlock(const FieldTables& tables, std::span<const FieldQuery> queries,

@@ -204,8 +204,8 @@ void NearListBuilder::collectBlock(std::size_t block, const Nearness& nearness) 
   };
 
   // |a - b|^2 = |a|^2 - 2 a b + |b|^2; columns of `here` are -2 times the block's vertices.
-  thread_local std::vector<float> here;  // [dimensions, stride]
-  thread_local std::vector<float> here_squared, until;
+  Scratch& scratch = scratch_.mine();
+  std::vector<float>&here = scratch.here, &here_squared = scratch.here_squared, &until = scratch.until;
   here.assign(dimensions * stride, 0);
   here_squared.assign(stride, 0);
   until.assign(stride, -1);
@@ -218,7 +218,7 @@ void NearListBuilder::collectBlock(std::size_t block, const Nearness& nearness) 
       here[d * stride + r] = -2 * row[d];
     farthest_radius = std::max(farthest_radius, radius(v, farthest));
   }
-  thread_local std::vector<std::pair<float, std::uint32_t>> groups;  // lower bound of the distance, group
+  auto& groups = scratch.groups;
   groups.clear();
   const std::uint32_t first_group = e.first_block_[block];
   for (std::size_t g = first_group; g < e.last_block_[block]; ++g) {
@@ -230,8 +230,8 @@ void NearListBuilder::collectBlock(std::size_t block, const Nearness& nearness) 
   std::sort(groups.begin(), groups.end());
 
   // Squared distances to the kernels of the groups [from, to), as new rows.
-  thread_local std::vector<std::pair<std::uint32_t, std::uint32_t>> seen;  // kernel, row
-  thread_local std::vector<float> squared;                                 // [seen, stride]
+  auto& seen = scratch.seen;
+  auto& squared = scratch.squared;
   seen.clear();
   const auto look = [&](std::size_t from, std::size_t to) {
     for (std::size_t g = from; g < to; ++g) {
@@ -259,7 +259,7 @@ void NearListBuilder::collectBlock(std::size_t block, const Nearness& nearness) 
     kernels_seen += group_begin_[g + 1] - group_begin_[g];
   }
   look(0, looked);
-  thread_local std::vector<float> sorted;
+  auto& sorted = scratch.sorted;
   const auto lastWanted = [&]() {
     if (sorted.size() < wanted) return farthest;
     std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(wanted - 1), sorted.end());
@@ -312,7 +312,8 @@ void NearListBuilder::joinFaces(const Nearness& nearness, NearLists& lists) {
   const float farthest = nearness.farthest, margin = nearness.margin;
   joined_.resize(surface_->faceCount());
   parallelFor(surface_->faceCount(), 64, [&](std::size_t first, std::size_t last) {
-    thread_local std::vector<float> largest, smallest, sorted;
+    Scratch& scratch = scratch_.mine();
+    std::vector<float>&largest = scratch.largest, &smallest = scratch.smallest, &sorted = scratch.sorted;
     for (std::size_t f = first; f < last; ++f) {
       auto& joined = joined_[f];
       joined.clear();

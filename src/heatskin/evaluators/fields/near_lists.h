@@ -12,6 +12,7 @@
 
 #include <Eigen/Core>
 
+#include "heatskin/base/per_thread.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/surface/surface.h"
 
@@ -109,6 +110,16 @@ class NearListBuilder {
     float squared;
   };
 
+  /// A thread's memory for collectBlock() and joinFaces().
+  struct Scratch {
+    std::vector<float> here;                                    // [dimensions, stride]
+    std::vector<float> here_squared, until;                     // [stride]
+    std::vector<std::pair<float, std::uint32_t>> groups;        // lower bound of the distance, group
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> seen;  // kernel, row
+    std::vector<float> squared;                                 // [seen, stride]
+    std::vector<float> sorted, largest, smallest;
+  };
+
   void collect(const KernelSet& kernels, const Embedding::Rows& places, const Nearness& nearness);
   void collectBlock(std::size_t block, const Nearness& nearness);
   void joinFaces(const Nearness& nearness, NearLists& lists);
@@ -127,6 +138,7 @@ class NearListBuilder {
   };
   std::vector<std::vector<Joined>> joined_;        // [F]
   std::vector<std::vector<std::uint32_t>> place_;  // [V] place of every near kernel, or kNone
+  PerThread<Scratch> scratch_;
 };
 
 }  // namespace heatskin::fields

@@ -29,25 +29,6 @@ using heatskin::HWY_NAMESPACE::keepWanted;
 using heatskin::HWY_NAMESPACE::packInto;
 using heatskin::HWY_NAMESPACE::Wanted;
 
-/// A thread's memory for queries with more pairs than candidates.
-struct Selection {
-  std::vector<float> squared, x;
-  std::vector<std::uint32_t> pairs, kernels;
-  std::vector<float> leaf_squared;
-  std::vector<std::uint32_t> near_leaves;
-
-  void reserve(std::size_t count) {
-    if (squared.size() >= count + ResponseBlock::kPadding) return;
-    const std::size_t size = 2 * count + ResponseBlock::kPadding;
-    squared.resize(size);
-    x.resize(size);
-    pairs.resize(size);
-    kernels.resize(size);
-    leaf_squared.resize(size);
-    near_leaves.resize(size);
-  }
-};
-
 /// More than weighted squared distances of pairs, less than those of places where leaves have none.
 constexpr float kEverything = 1e25f;
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/hilbert.h"
+#include "heatskin/base/memory_budget.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/kernels/compositor.h"
 
@@ -20,9 +21,6 @@ constexpr std::size_t kLargeFace = 160;
 
 // Support radii below this, in surface units, count as this: a kernel so small has no rank of its own.
 constexpr float kLeastReach = 1e-3f;
-
-static_assert(sizeof(QueryRow) % sizeof(float) == 0 && alignof(QueryRow) == alignof(float));
-constexpr std::size_t kQueryFloats = sizeof(QueryRow) / sizeof(float);
 
 }  // namespace
 
@@ -154,18 +152,23 @@ double LocalEvaluator::estimatePairs(const KernelSet& kernels) const {
          static_cast<double>(kernels.size());
 }
 
-Result<void> LocalEvaluator::checkPairs(const KernelSet& kernels, double share) const {
-  const double most = share * justifiedPairs(kernels.size(), supportSurface().faceCount());
-  const double pairs = estimatePairs(kernels);
-  if (pairs <= most) return {};
-  return inputError(fmt::format("{} kernels reach about {:.2g} faces in all, at most {:.2g} are worked with",
-                                kernels.size(), pairs, most));
-}
-
+/// Bytes rebuild() takes for so many pairs.
 double LocalEvaluator::pairBytes(double pairs) const {
   // Once as found, once in the table; vectors that grow hold up to half as much again.
   const bool charts = options_.join_corners && !options_.euclidean;
   return pairs * (charts ? 1.25 * (20 + 32) + 20 + 32 : 1.25 * 20 + 20);
+}
+
+Result<void> LocalEvaluator::check(const KernelSet& kernels, double share) const {
+  const double most = share * justifiedPairs(kernels.size(), supportSurface().faceCount());
+  const double pairs = estimatePairs(kernels);
+  if (pairs > most) {
+    return usageError(
+        fmt::format("{} kernels reach about {:.2g} faces in all, at most {:.2g} are worked with",
+                    kernels.size(), pairs, most));
+  }
+  return askMemory(fmt::format("evaluating {} kernels that reach about {:.2g} faces", kernels.size(), pairs),
+                   pairBytes(pairs));
 }
 
 void LocalEvaluator::rebuild(const KernelSet& kernels) {
@@ -250,19 +253,41 @@ void LocalEvaluator::refit() {
               [&](std::size_t first, std::size_t last) { refitLeaves(t, leaves_, first, last); });
 }
 
-void LocalEvaluator::respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const {
-  out.resize(queries.size(), options_.candidates);
-  out.queries.resize(queries.size() * kQueryFloats);
-  auto* rows = reinterpret_cast<QueryRow*>(out.queries.data());
-  for (std::size_t i = 0; i < queries.size(); ++i)
-    rows[i] = queryRow(queries[i]);
-  respondBlock(tables(), {rows, queries.size()}, out);
-}
+/// Nothing is worked out beforehand: a query's row is made when it is asked about.
+class LocalEvaluator::Batch final : public EvaluatorBatch {
+ public:
+  Batch(const LocalEvaluator& evaluator, std::span<const SurfacePoint> points)
+      : evaluator_(&evaluator), points_(points) {}
 
-void LocalEvaluator::respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,
-                                std::span<const float> dx, GradientSums& sums) const {
-  const auto* rows = reinterpret_cast<const QueryRow*>(responses.queries.data());
-  respondVjpBlock(tables(), {rows, queries.size()}, responses, dx, sums);
+  void respond(std::size_t begin, std::size_t end, Workspace& workspace) const override {
+    auto& scratch = workspace.scratchOf<QueryScratch>();
+    scratch.rows.resize(end - begin);
+    for (std::size_t i = begin; i < end; ++i)
+      scratch.rows[i - begin] = evaluator_->queryRow(points_[i]);
+    workspace.responses.resize(end - begin, evaluator_->options_.candidates);
+    respondBlock(evaluator_->tables(), scratch.rows, scratch.selection, workspace.responses);
+  }
+
+  void respondVjp(std::size_t, std::size_t, Workspace& workspace, std::span<const float> dx,
+                  GradientSums& sums) const override {
+    respondVjpBlock(evaluator_->tables(), workspace.scratchOf<QueryScratch>().rows, workspace.responses, dx,
+                    sums);
+  }
+
+ private:
+  /// What one range needs.
+  struct QueryScratch final : EvaluatorScratch {
+    std::vector<QueryRow> rows;
+    Selection selection;
+  };
+
+  const LocalEvaluator* evaluator_;
+  std::span<const SurfacePoint> points_;
+};
+
+std::unique_ptr<EvaluatorBatch> LocalEvaluator::begin(std::span<const SurfacePoint> points,
+                                                      std::unique_ptr<EvaluatorBatch>) const {
+  return std::make_unique<Batch>(*this, points);
 }
 
 void LocalEvaluator::finish(std::uint32_t kernel, GeometryGradient& gradient) const {

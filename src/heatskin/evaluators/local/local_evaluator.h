@@ -22,26 +22,16 @@ class LocalEvaluator final : public Evaluator {
  public:
   LocalEvaluator(const Surface& surface, const LocalOptions& options);
 
-  std::string_view name() const override { return "local"; }
-  std::size_t capacity() const override { return options_.candidates; }
+  Result<void> check(const KernelSet& kernels, double share) const override;
   void rebuild(const KernelSet& kernels) override;
   void refresh(const KernelSet& kernels, std::span<const Rigid2> motions) override;
-  int rebuildInterval(double) const override { return options_.rebuild_interval; }
-  void respond(std::span<const SurfacePoint> queries, ResponseBlock& out) const override;
-  void respondVjp(std::span<const SurfacePoint> queries, const ResponseBlock& responses,
-                  std::span<const float> dx, GradientSums& sums) const override;
+  std::unique_ptr<EvaluatorBatch> begin(std::span<const SurfacePoint> points,
+                                        std::unique_ptr<EvaluatorBatch> previous = {}) const override;
   void finish(std::uint32_t kernel, GeometryGradient& gradient) const override;
 
   /// How many kernel-face pairs rebuild() would make, about: on the surface that supports live on, from a
   /// sample of the kernels where it matters.
   double estimatePairs(const KernelSet& kernels) const;
-
-  /// Refuses kernels that reach more faces than their number and that of the faces justifies, by `share` of
-  /// what is allowed: a fit leaves room for its kernels to change.
-  Result<void> checkPairs(const KernelSet& kernels, double share = 1) const;
-
-  /// Bytes rebuild() takes for so many pairs.
-  double pairBytes(double pairs) const;
 
   const LocalOptions& options() const { return options_; }
   const SupportTable& supports() const { return supports_; }
@@ -54,6 +44,8 @@ class LocalEvaluator final : public Evaluator {
   QueryRow queryRow(const SurfacePoint& p) const;
 
  private:
+  class Batch;
+
   /// How steps and turns in a kernel's face appear in the coordinates of its proxy face.
   struct Projection {
     Eigen::Matrix2f reference_from_face;
@@ -68,6 +60,7 @@ class LocalEvaluator final : public Evaluator {
 
   Appearing appearing(const SurfacePoint& p, double angle, const Rigid2& reference) const;
   Appearing projected(const SurfacePoint& p, double angle, const FaceFrame& reference, Projection& out) const;
+  double pairBytes(double pairs) const;
   void fillRows(const KernelSet& kernels);
   void keepNearestToCentroid();
   void refit();

@@ -48,7 +48,8 @@ void expectTwins(const Surface& surface, const LocalEvaluator& evaluator, std::s
   ResponseBlock fast, slow;
   fast.resize(queries.size(), options.candidates);
   slow.resize(queries.size(), options.candidates);
-  respondBlock(tables, queries, fast);
+  Selection scratch;
+  respondBlock(tables, queries, scratch, fast);
   respondBlockScalar(tables, queries, slow);
   std::size_t different = 0, total = 0;
   for (std::size_t q = 0; q < queries.size(); ++q) {
@@ -237,9 +238,10 @@ TEST(LocalEvaluator, ACentreThatWalkedToAnotherFaceKeepsItsDevelopment) {
   moved.refresh(kernels, motions);
   rebuilt.rebuild(kernels);
   const auto queries = sampleSurface(plane, 400, 8);
-  ResponseBlock a, b;
-  moved.respond(queries, a);
-  rebuilt.respond(queries, b);
+  Workspace of_moved, of_rebuilt;
+  moved.begin(queries)->respond(0, queries.size(), of_moved);
+  rebuilt.begin(queries)->respond(0, queries.size(), of_rebuilt);
+  const ResponseBlock &a = of_moved.responses, &b = of_rebuilt.responses;
   std::size_t compared = 0;
   for (std::size_t q = 0; q < queries.size(); ++q) {
     for (std::size_t i = 0; i < b.counts[q]; ++i) {

@@ -23,9 +23,8 @@ constexpr Option kOptions[] = {
     option<&LocalOptions::window_sigma>("window_sigma", 0, kMaxLength, "sigma of the geodesic window; 0: no window (V0)"),
     option<&LocalOptions::max_radius>("max_radius", 1e-4, kMaxLength, "cap of the support radius"),
     option<&LocalOptions::support_tail>("support_tail", 1e-4, 0.5, "f at the rim of the support"),
-    option<&LocalOptions::candidates>("candidates", 1, 256, "kernels a query looks at"),
+    option<&LocalOptions::candidates>("candidates", 1, kMostCandidates, "kernels a query looks at"),
     choice<&LocalOptions::rule, kCandidateRuleNames>("candidate_rule", "which kernels, where a face has too many: the query's nearest (PQ), its face's (PF), or the query's nearest in units of their supports (by_reach)"),
-    option<&LocalOptions::rebuild_interval>("rebuild_interval", 1, 1e6, "steps between renewals of the supports").notStored(),
     option<&LocalOptions::isotropic>("isotropic", "ignore anisotropy and angle"),
     option<&LocalOptions::euclidean>("euclidean", "chord distance and projected frame instead of developed ones"),
     choice<&LocalOptions::sight, kSightNames>("sight", "what an unfolding must see: the last edge as in the paper, or what all edges before leave visible"),
@@ -47,15 +46,6 @@ double reach(const EvaluatorOptions& options, double response) {
   return std::min(std::sqrt(-std::log(response) / rate), o.max_radius);
 }
 
-Result<void> check(const EvaluatorOptions& options, const Surface& surface, const KernelSet& kernels,
-                   double share) {
-  // An evaluator is made only where it could be more than can be held at all: a texture, which has one, looks
-  // closer.
-  const double most = static_cast<double>(kernels.size()) * surface.faceCount();
-  if (most <= share * static_cast<double>(kMostPairs)) return {};
-  return LocalEvaluator(surface, own(options)).checkPairs(kernels, share);
-}
-
 Result<std::unique_ptr<Evaluator>> make(const EvaluatorOptions& options, const Surface& surface, Progress&,
                                         PreprocessingCache&) {
   return std::unique_ptr<Evaluator>(std::make_unique<LocalEvaluator>(surface, own(options)));
@@ -64,18 +54,16 @@ Result<std::unique_ptr<Evaluator>> make(const EvaluatorOptions& options, const S
 }  // namespace
 
 MethodTraits methodTraits() {
-  MethodTraits row{};
-  row.name = "local";
-  row.title = "LocalHK";
-  row.principal_axes = false;
-  row.periodic_angle = true;
-  row.carries_angle = true;
-  row.leads_colors_back = false;
-  row.options = kOptions;
-  row.reach = reach;
-  row.check = check;
-  row.make = make;
-  return row;
+  return {.name = "local",
+          .title = "LocalHK",
+          .principal_axes = false,
+          .periodic_angle = true,
+          .carries_angle = true,
+          .straight_through_clamp = false,
+          .rebuild_slowdown = 1,
+          .options = kOptions,
+          .reach = reach,
+          .make = make};
 }
 
 }  // namespace heatskin::local

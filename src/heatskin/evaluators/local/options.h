@@ -26,7 +26,6 @@ struct LocalOptions {
   double support_tail = 0.01;      ///< f at the rim of the support
   std::size_t candidates = 50;
   CandidateRule rule = CandidateRule::kPerQuery;
-  int rebuild_interval = 10;
   bool isotropic = false;  ///< ignore anisotropy and angle
   bool euclidean = false;  ///< chord distance and a frame projected in space, on unfolded supports
   Sight sight = Sight::kLastEdge;

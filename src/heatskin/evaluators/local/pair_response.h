@@ -43,9 +43,29 @@ struct PairTables {
   bool euclidean;          ///< chord distance and spatial frame instead of the development
 };
 
+/// Memory for queries with more pairs than candidates.
+struct Selection {
+  std::vector<float> squared, x;
+  std::vector<std::uint32_t> pairs, kernels;
+  std::vector<float> leaf_squared;
+  std::vector<std::uint32_t> near_leaves;
+
+  void reserve(std::size_t count) {
+    if (squared.size() >= count + ResponseBlock::kPadding) return;
+    const std::size_t size = 2 * count + ResponseBlock::kPadding;
+    squared.resize(size);
+    x.resize(size);
+    pairs.resize(size);
+    kernels.resize(size);
+    leaf_squared.resize(size);
+    near_leaves.resize(size);
+  }
+};
+
 /// Candidates (all pairs of the face, or the `candidates` with the least weighted distances) and responses.
 /// `out` has been resized.
-void respondBlock(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& out);
+void respondBlock(const PairTables& tables, std::span<const QueryRow> queries, Selection& scratch,
+                  ResponseBlock& out);
 void respondBlockScalar(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& out);
 
 /// Gradients into the evaluator's entries of `sums`; positions in reference coordinates.

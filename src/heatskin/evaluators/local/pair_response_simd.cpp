@@ -42,8 +42,8 @@ HWY_INLINE void respondRange(const PairTables& t, const QueryRow& q, std::uint32
 }
 
 template <Plane kPlane>
-void respondMode(const PairTables& t, std::span<const QueryRow> queries, ResponseBlock& out) {
-  thread_local Selection selection;
+void respondMode(const PairTables& t, std::span<const QueryRow> queries, Selection& selection,
+                 ResponseBlock& out) {
   for (std::size_t i = 0; i < queries.size(); ++i) {
     const QueryRow& q = queries[i];
     const std::uint32_t begin = t.supports->begin[q.face], end = t.supports->begin[q.face + 1];
@@ -78,13 +78,14 @@ void respondMode(const PairTables& t, std::span<const QueryRow> queries, Respons
   }
 }
 
-void respondBlockT(const PairTables& t, std::span<const QueryRow> queries, ResponseBlock& out) {
+void respondBlockT(const PairTables& t, std::span<const QueryRow> queries, Selection& selection,
+                   ResponseBlock& out) {
   if (t.euclidean) {
-    respondMode<Plane::kProjected>(t, queries, out);
+    respondMode<Plane::kProjected>(t, queries, selection, out);
   } else if (!t.supports->charts.empty()) {
-    respondMode<Plane::kKernel>(t, queries, out);
+    respondMode<Plane::kKernel>(t, queries, selection, out);
   } else {
-    respondMode<Plane::kFace>(t, queries, out);
+    respondMode<Plane::kFace>(t, queries, selection, out);
   }
 }
 
@@ -169,8 +170,9 @@ namespace heatskin::local {
 HWY_EXPORT(respondBlockT);
 HWY_EXPORT(respondVjpBlockT);
 
-void respondBlock(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& out) {
-  HWY_DYNAMIC_DISPATCH(respondBlockT)(tables, queries, out);
+void respondBlock(const PairTables& tables, std::span<const QueryRow> queries, Selection& scratch,
+                  ResponseBlock& out) {
+  HWY_DYNAMIC_DISPATCH(respondBlockT)(tables, queries, scratch, out);
 }
 
 void respondVjpBlock(const PairTables& tables, std::span<const QueryRow> queries,

@@ -149,7 +149,8 @@ SupportBuilder::SupportBuilder(const Surface& surface, const LocalOptions& optio
       face_count_(surface.faceCount()),
       vertex_count_(surface.vertexCount()),
       sight_(options.sight),
-      edge_tolerance_(static_cast<float>(options.edge_tolerance)) {
+      edge_tolerance_(static_cast<float>(options.edge_tolerance)),
+      scratch_(std::make_unique<PerThread<Scratch>>()) {
   parallelFor(surface.faceCount(), 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t f = begin; f < end; ++f) {
       Hinges& hinges = hinges_[f];
@@ -195,6 +196,8 @@ SupportBuilder::SupportBuilder(const Surface& surface, const LocalOptions& optio
     }
   });
 }
+
+SupportBuilder::~SupportBuilder() = default;
 
 void SupportBuilder::propagateInto(const SupportSource& source, Scratch& scratch,
                                    std::vector<Reached>& out) const {
@@ -415,7 +418,7 @@ void SupportBuilder::build(std::span<const SupportSource> sources, std::span<con
   block_offsets_.assign(blocks * face_count_, 0);
   std::atomic<std::size_t> all_pairs = 0;
   parallelBlocks(sources.size(), block_size, [&](std::size_t block, std::size_t begin, std::size_t end) {
-    thread_local Scratch scratch;
+    Scratch& scratch = scratch_->mine();
     auto& pairs = block_pairs_[block];
     auto& charts = block_charts_[block];
     auto& sizes = block_sizes_[block];

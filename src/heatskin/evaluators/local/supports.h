@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "heatskin/base/per_thread.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/evaluators/local/edge_window.h"
 #include "heatskin/evaluators/local/options.h"
@@ -69,6 +71,7 @@ class SupportBuilder {
  public:
   /// Of the options, `sight`, `edge_tolerance` and `join_corners` count.
   SupportBuilder(const Surface& surface, const LocalOptions& options);
+  ~SupportBuilder();
 
   /// Fills `table` with every pair of a source and a face it reaches: the face's centroid is closer to the
   /// developed centre than radius + face radius (of a needle, the face itself closer than the radius), and
@@ -142,6 +145,7 @@ class SupportBuilder {
   std::vector<std::vector<Chart>> block_charts_;
   std::vector<std::vector<std::uint32_t>> block_sizes_;  // [block][source in block]
   std::vector<std::uint32_t> block_offsets_;             // [block, F]
+  std::unique_ptr<PerThread<Scratch>> scratch_;
 };
 
 }  // namespace heatskin::local

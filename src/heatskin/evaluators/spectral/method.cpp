@@ -14,7 +14,7 @@ namespace {
 constexpr Option kOptions[] = {
     option<&HktexOptions::diffusion_time>("diffusion_time", 1e-6, 1e3, "t of the heat kernel"),
     option<&HktexOptions::window_sigma>("window_sigma", 1e-6, 1e3, "sigma of the window over biharmonic distance"),
-    option<&HktexOptions::candidates>("candidates", 1, 256, "kernels a query looks at"),
+    option<&HktexOptions::candidates>("candidates", 1, kMostCandidates, "kernels a query looks at"),
     option<&HktexOptions::modes>("modes", 2, 1024, "eigenpairs per operator"),
 };
 // clang-format on
@@ -27,12 +27,9 @@ double reach(const EvaluatorOptions& options, double response) {
   return fields::planarReach(own(options).diffusion_time, own(options).window_sigma, response);
 }
 
-Result<void> check(const EvaluatorOptions& options, const Surface& surface, const KernelSet&, double) {
-  return fields::checkLists(surface, own(options).candidates);
-}
-
 Result<std::unique_ptr<Evaluator>> make(const EvaluatorOptions& options, const Surface& surface,
                                         Progress& progress, PreprocessingCache& cache) {
+  if (auto held = fields::checkLists(surface, own(options).candidates); !held) return held.error();
   SpectralOptions spectral;
   spectral.eigen.count = own(options).modes;
   auto bases = buildSpectralBases(surface, cache, spectral, progress);
@@ -40,7 +37,7 @@ Result<std::unique_ptr<Evaluator>> make(const EvaluatorOptions& options, const S
   const std::vector<float> embedding = std::move(bases->embedding);
   const std::size_t dimensions = bases->embedding_dimensions;
   return std::unique_ptr<Evaluator>(std::make_unique<fields::FieldEvaluator>(
-      surface, "spectral", embedding, dimensions,
+      surface, embedding, dimensions,
       std::make_unique<SpectralHeat>(std::move(*bases), own(options).diffusion_time),
       fields::FieldOptions{own(options).window_sigma, own(options).candidates}));
 }
@@ -48,18 +45,16 @@ Result<std::unique_ptr<Evaluator>> make(const EvaluatorOptions& options, const S
 }  // namespace
 
 MethodTraits methodTraits() {
-  MethodTraits row{};
-  row.name = "spectral";
-  row.title = "HKTex";
-  row.principal_axes = true;
-  row.periodic_angle = false;
-  row.carries_angle = false;
-  row.leads_colors_back = true;
-  row.options = kOptions;
-  row.reach = reach;
-  row.check = check;
-  row.make = make;
-  return row;
+  return {.name = "spectral",
+          .title = "HKTex",
+          .principal_axes = true,
+          .periodic_angle = false,
+          .carries_angle = false,
+          .straight_through_clamp = true,
+          .rebuild_slowdown = fields::kRebuildSlowdown,
+          .options = kOptions,
+          .reach = reach,
+          .make = make};
 }
 
 }  // namespace heatskin::spectral

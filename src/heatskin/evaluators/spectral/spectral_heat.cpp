@@ -71,8 +71,7 @@ void SpectralHeat::heat(std::uint32_t, const fields::Pose& pose, std::span<const
     count -= kWholeVector;
   }
 
-  thread_local std::vector<float> modes, own;
-  thread_local std::vector<const std::uint16_t*> vertex_rows;
+  auto& [modes, own, vertex_rows] = scratch_.mine();
   modes.resize(5 * count);
   float self[5];
   kernelModes(place, count, modes.data(), self);

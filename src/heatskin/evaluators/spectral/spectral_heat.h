@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heatskin/base/per_thread.h"
 #include "heatskin/evaluators/fields/heat_source.h"
 #include "heatskin/operators/spectral_bases.h"
 
@@ -25,11 +26,18 @@ class SpectralHeat final : public fields::HeatSource {
     return vectors_ + (basis * vertices_ + vertex) * stride_;
   }
 
+  /// A thread's memory for heat().
+  struct Scratch {
+    std::vector<float> modes, own;
+    std::vector<const std::uint16_t*> vertex_rows;
+  };
+
   SpectralBases bases_;
   std::size_t vertices_, count_, stride_;  // stride_: count_ rounded up to whole vectors
   const std::uint16_t* vectors_;           // [50, V, stride]
   std::vector<std::uint16_t> padded_;      // a copy with zeros, where rows do not fill whole vectors
   std::vector<float> values_;              // [50, stride] t lambda
+  PerThread<Scratch> scratch_;
 };
 
 }  // namespace heatskin::spectral

@@ -14,7 +14,7 @@ namespace {
 constexpr Option kOptions[] = {
     option<&ThermalOptions::diffusion_time>("diffusion_time", 1e-6, 1e3, "t of the heat kernel"),
     option<&ThermalOptions::window_sigma>("window_sigma", 1e-6, 1e3, "sigma of the window over routing distance"),
-    option<&ThermalOptions::candidates>("candidates", 1, 256, "kernels a query looks at"),
+    option<&ThermalOptions::candidates>("candidates", 1, kMostCandidates, "kernels a query looks at"),
     option<&ThermalOptions::rank>("rank", 1, 512, "of the heat factors"),
     option<&ThermalOptions::oversampling>("oversampling", 0, 256, "random vectors beyond the rank"),
     option<&ThermalOptions::routing_time>("routing_time", 1e-9, 1e3, "tau: how much the routing embedding is smoothed"),
@@ -31,16 +31,13 @@ double reach(const EvaluatorOptions& options, double response) {
   return fields::planarReach(own(options).diffusion_time, own(options).window_sigma, response);
 }
 
-Result<void> check(const EvaluatorOptions& options, const Surface& surface, const KernelSet&, double) {
-  return fields::checkLists(surface, own(options).candidates);
-}
-
 Result<std::unique_ptr<Evaluator>> make(const EvaluatorOptions& options, const Surface& surface,
                                         Progress& progress, PreprocessingCache& cache) {
+  if (auto held = fields::checkLists(surface, own(options).candidates); !held) return held.error();
   auto features = buildThermalFeatures(surface, own(options), cache, progress);
   if (!features) return features.error();
   return std::unique_ptr<Evaluator>(std::make_unique<fields::FieldEvaluator>(
-      surface, "thermal", features->routing.values, features->routing.dimension,
+      surface, features->routing.values, features->routing.dimension,
       std::make_unique<ThermalHeat>(std::move(features->factors)),
       fields::FieldOptions{own(options).window_sigma, own(options).candidates}));
 }
@@ -48,18 +45,16 @@ Result<std::unique_ptr<Evaluator>> make(const EvaluatorOptions& options, const S
 }  // namespace
 
 MethodTraits methodTraits() {
-  MethodTraits row{};
-  row.name = "thermal";
-  row.title = "ThermalRF";
-  row.principal_axes = true;
-  row.periodic_angle = true;
-  row.carries_angle = false;
-  row.leads_colors_back = true;
-  row.options = kOptions;
-  row.reach = reach;
-  row.check = check;
-  row.make = make;
-  return row;
+  return {.name = "thermal",
+          .title = "ThermalRF",
+          .principal_axes = true,
+          .periodic_angle = true,
+          .carries_angle = false,
+          .straight_through_clamp = true,
+          .rebuild_slowdown = fields::kRebuildSlowdown,
+          .options = kOptions,
+          .reach = reach,
+          .make = make};
 }
 
 }  // namespace heatskin::thermal

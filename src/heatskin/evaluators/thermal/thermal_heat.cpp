@@ -47,7 +47,7 @@ void ThermalHeat::heat(std::uint32_t kernel, const fields::Pose& pose, std::span
     known.corners = pose.corners;
     known.operators = grid.operators;
   }
-  thread_local std::vector<std::uint32_t> missing;
+  auto& [missing, rows, computed, gathered, vertex_rows] = scratch_.mine();
   missing.clear();
   for (std::uint32_t i = 0; i < pairs.size(); ++i) {
     if (known_[pairs[i]] != known.state) missing.push_back(i);
@@ -56,8 +56,6 @@ void ThermalHeat::heat(std::uint32_t kernel, const fields::Pose& pose, std::span
   }
   if (moved || !missing.empty()) {
     const std::size_t rank = factors_.rank;
-    thread_local std::vector<float> rows, computed;
-    thread_local std::vector<const std::uint16_t*> vertex_rows;
     rows.resize(12 * rank);
     for (std::size_t j = 0; j < 4; ++j) {
       for (std::size_t c = 0; c < 3; ++c)
@@ -87,7 +85,6 @@ void ThermalHeat::heat(std::uint32_t kernel, const fields::Pose& pose, std::span
       known_[pair] = known.state;
     }
   }
-  thread_local std::vector<float> gathered;
   const std::size_t stride = (pairs.size() + kPadding - 1) / kPadding * kPadding;
   gathered.resize(12 * stride);
   const float* products[12];

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "heatskin/base/per_thread.h"
 #include "heatskin/evaluators/fields/heat_source.h"
 #include "heatskin/operators/thermal_factors.h"
 
@@ -33,10 +34,18 @@ class ThermalHeat final : public fields::HeatSource {
     std::uint32_t state = 0;                   ///< counts changes of corners or operators; 0: none yet
   };
 
+  /// A thread's memory for heat().
+  struct Scratch {
+    std::vector<std::uint32_t> missing;
+    std::vector<float> rows, computed, gathered;
+    std::vector<const std::uint16_t*> vertex_rows;
+  };
+
   ThermalFactors factors_;
   std::vector<Remembered> remembered_;           // [N]
   std::vector<std::array<float, 12>> products_;  // [P] operator j, corner c: 3 j + c
   std::vector<std::uint32_t> known_;             // [P] the kernel's state the products belong to; 0: none
+  PerThread<Scratch> scratch_;
 };
 
 }  // namespace heatskin::thermal
