@@ -585,7 +585,7 @@ TEST(ProductReader, RefusesKernelsWithoutAPlace) {
   }
 }
 
-TEST(ProductReader, RefusesKernelsThatReachEverything) {
+TEST(Product, AsATextureIsRefusedIfKernelsReachEverything) {
   // 20,000 small kernels on 20,000 faces; a little change makes four hundred million pairs of a megabyte.
   Fitted f = fitted(assetOf(torus(100, 100)), 20000);
   std::fill(f.kernels.thresholds.begin(), f.kernels.thresholds.end(), 1 - 1e-6f);
@@ -602,9 +602,12 @@ TEST(ProductReader, RefusesKernelsThatReachEverything) {
     ASSERT_NE(at, wide.end()) << from;
     std::copy(to.begin(), to.end(), at);
   }
-  const auto product = decoded(wide);
-  ASSERT_FALSE(product);
-  EXPECT_NE(product.error().message.find("reach about"), std::string::npos) << product.error().message;
+  auto product = decoded(wide);
+  ASSERT_TRUE(product) << "can be inspected";
+  const auto texture = KernelTexture::create(product->surface, product->kernels, product->options);
+  ASSERT_FALSE(texture);
+  EXPECT_EQ(texture.error().kind, ErrorKind::kInput);
+  EXPECT_NE(texture.error().message.find("reach about"), std::string::npos) << texture.error().message;
 }
 
 TEST(ProductReader, AnOrdinaryFileIsNoProduct) {
