@@ -118,8 +118,9 @@ TEST_F(Options, OneValueIsGivenOnce) {
 TEST_F(Options, WithoutEffectAreNotSilent) {
   const auto with = [&](const std::string& assignment) { return fit({"--steps", "2", "--set", assignment}); };
   expectWarning(with("thermal.rank=8"), "--set thermal.rank=8 has no effect: method is local");
-  expectWarning(with("sampling.error_keep=0.5"),
-                "--set sampling.error_keep=0.5 has no effect: sampling.rule is stratified");
+  expectWarning({"fit", mesh(), "-o", folder_ / "p.glb", "--no-eval", "--preset", "paper", "--steps", "2",
+                 "--set", "sampling.error_power=0.5"},
+                "--set sampling.error_power=0.5 has no effect: sampling.rule is paper");
   expectWarning({"inspect", mesh(), "--seed", "3"}, "--seed has no effect");
   const std::string glb = folder_ / "o.glb";
   expectUsageError({"eval", glb, "--reference", mesh(), "--error-full", "8"}, "--error-full is for");

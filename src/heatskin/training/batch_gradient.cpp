@@ -87,7 +87,7 @@ void BatchGradient::evaluatePart(Part& part, std::size_t part_begin, std::size_t
       const std::uint32_t index = indices_[begin + i];
       std::copy_n(pool.targets().row(index), channels, part.targets.data() + i * channels);
       part.weights[i] = pool.weighted() ? pool.lossWeight(index) : 1.0f;
-      part.inverse_probability_weights[i] = pool.rarity(index);
+      part.inverse_probability_weights[i] = pool.inverseProbabilityWeight(index);
       if (!pool.visibilities().empty()) part.visibilities[i] = pool.visibilities()[index];
     }
     part.profile.forward += watch.lap();

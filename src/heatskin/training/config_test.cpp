@@ -247,8 +247,6 @@ TEST(Config, PaperIsTheDefaultsOfTheStructs) {
   EXPECT_EQ(t.rates.decay, Decay::kHalving);
   EXPECT_FALSE(t.start.texture_aware);
   EXPECT_EQ(t.sampling.rule, Sampling::kPaper);
-  EXPECT_EQ(t.sampling.initial_error, 1e5);
-  EXPECT_EQ(t.sampling.error_keep, 0.99);
   EXPECT_EQ(t.start.kernels, 1000u);
   EXPECT_EQ(t.density.max_kernels, 5000u);
   EXPECT_EQ(paper->evaluator.local.window_sigma, 0.1);
@@ -326,9 +324,7 @@ TEST(FitConfig, OptionsNobodyLooksAtAreKnown) {
   EXPECT_EQ(withoutEffect(config, "local.window_sigma"), "");
   EXPECT_EQ(withoutEffect(config, "wrap_angle"), "");
   EXPECT_EQ(withoutEffect(config, "sampling.error_power"), "sampling.rule is paper");
-  EXPECT_EQ(withoutEffect(config, "sampling.error_keep"), "");
   EXPECT_EQ(withoutEffect(config, "density.insert_share"), "density.rule is paper");
-  EXPECT_EQ(withoutEffect(config, "density.prune_hits"), "");
   EXPECT_EQ(withoutEffect(config, "rates.final_rate"), "rates.decay is halving");
   EXPECT_EQ(withoutEffect(config, "steps"), "");
   for (const char* assignment :
@@ -338,9 +334,7 @@ TEST(FitConfig, OptionsNobodyLooksAtAreKnown) {
   EXPECT_EQ(withoutEffect(config, "local.window_sigma"), "method is thermal");
   EXPECT_EQ(withoutEffect(config, "wrap_angle"), "method is thermal");
   EXPECT_EQ(withoutEffect(config, "sampling.error_power"), "");
-  EXPECT_EQ(withoutEffect(config, "sampling.error_keep"), "sampling.rule is stratified");
   EXPECT_EQ(withoutEffect(config, "density.insert_share"), "");
-  EXPECT_EQ(withoutEffect(config, "density.prune_hits"), "density.rule is budget");
   EXPECT_EQ(withoutEffect(config, "rates.final_rate"), "");
 }
 

@@ -9,6 +9,7 @@
 
 #include "heatskin/base/rng.h"
 #include "heatskin/training/angles.h"
+#include "heatskin/training/constants.h"
 #include "heatskin/training/streams.h"
 
 namespace heatskin {
@@ -45,19 +46,18 @@ float insideThreshold(double value) {
 
 /// Splits kernel `i`, or clones it if it is small.
 void multiply(TrainerState& state, std::size_t i, const TrainOptions& options, const Walker& walker) {
-  const DensityOptions& d = options.density;
   KernelSet& kernels = state.kernels;
   const std::size_t j = append(state, i);
   const double reach = 1 - static_cast<double>(kernels.thresholds[i]);
-  if (reach <= d.split_above) return;
-  const double angle = kernels.angles[i] + (d.split_long_axis ? 0.0 : std::numbers::pi / 2);
-  const Vec2 offset = reach * d.split_distance * Vec2(std::cos(angle), std::sin(angle));
+  if (reach <= constants::kSplitAbove) return;
+  const double angle = kernels.angles[i];
+  const Vec2 offset = reach * constants::kSplitDistance * Vec2(std::cos(angle), std::sin(angle));
   const SurfacePoint from = kernels.positions[i];
   const auto place = [&](std::size_t k, const Vec2& by) {
     const WalkOutcome outcome = walker.walk(from, by);
     kernels.positions[k] = outcome.end;
     if (options.transport_angle) kernels.angles[k] = carriedAngle(kernels.angles[k], outcome.end_from_start);
-    kernels.thresholds[k] = insideThreshold(1 - reach / d.split_shrink);
+    kernels.thresholds[k] = insideThreshold(1 - reach / constants::kSplitShrink);
     state.optimiser.forget(k);
   };
   place(i, offset);
@@ -234,8 +234,8 @@ void prune(TrainerState& state, const DensityOptions& options, double scale) {
   const double most = *std::max_element(state.statistics.hits.begin(), state.statistics.hits.end());
   std::vector<std::uint32_t> kept, weak;
   for (std::uint32_t i = 0; i < state.kernels.size(); ++i) {
-    const bool drop = state.statistics.hits[i] < options.prune_hits * most ||
-                      state.statistics.contributions[i] / scale < options.prune_contribution;
+    const bool drop = state.statistics.hits[i] < constants::kPruneHits * most ||
+                      state.statistics.contributions[i] / scale < constants::kPruneContribution;
     (drop ? weak : kept).push_back(i);
   }
   // Never below the minimum: the strongest of the weak come back.
@@ -254,7 +254,8 @@ void densify(TrainerState& state, const TrainOptions& options, const Walker& wal
   const DensityOptions& d = options.density;
   const std::size_t present = state.kernels.size();
   std::vector<std::uint32_t> candidates = orderedByFalling(state.statistics.errors);
-  while (!candidates.empty() && !(state.statistics.errors[candidates.back()] / scale > d.error_threshold))
+  while (!candidates.empty() &&
+         !(state.statistics.errors[candidates.back()] / scale > constants::kErrorThreshold))
     candidates.pop_back();
   const std::size_t room = d.max_kernels > present ? d.max_kernels - present : 0;
   const std::size_t count =
@@ -268,7 +269,7 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
                Rebalance what) {
   const DensityOptions& d = options.density;
   KernelSet& kernels = state.kernels;
-  Cover cover(kernels, probes, d.insert_below);
+  Cover cover(kernels, probes, constants::kCovered);
   const std::size_t before = kernels.size();
   const double probe_area =
       walker.surface().totalArea() / static_cast<double>(std::max<std::size_t>(probes.size(), 1));

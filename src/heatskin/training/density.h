@@ -23,7 +23,7 @@ enum class Rebalance {
   kCoverage,  ///< cover what is uncovered, and remove only as much as that needs
 };
 
-/// The budget rule. A probe is uncovered if its weight sum is below insert_below and a channel wrong by more
+/// The budget rule. A probe is uncovered if its weight sum is below kCovered and a channel wrong by more
 /// than 2 / 255: what is neither covered nor wrong (the mean happens to be right there) needs nothing.
 ///
 /// First, up to relocate_share of the kernels go, those whose absence would cost least

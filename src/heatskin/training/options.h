@@ -32,8 +32,7 @@ struct LearningRates {
   double threshold = 0.0010937350855722754;
   double sharpness = 0.001288570245082531;
   double position = 0.09914527998776132;
-  double momentum = 0.9;       ///< of the positions (GeodesicOpt)
-  bool position_adam = false;  ///< divide steps by the running size of a kernel's position gradient
+  double momentum = 0.9;  ///< of the positions (GeodesicOpt)
   Decay decay = Decay::kHalving;
   double final_rate = 0.02;  ///< kCosine: factor at the end
 };
@@ -47,12 +46,9 @@ enum class Sampling {
 struct SamplingOptions {
   std::size_t pool = 1'000'000;
   Sampling rule = Sampling::kPaper;
-  double warmup_fraction = 0.05;  ///< uniform draws before errors count (step 250 of 5,000)
-  double initial_error = 1e5;     ///< kPaper
-  double error_keep = 0.99;       ///< kPaper: part of the old error that stays at a visit
-  double error_power = 0.5;       ///< kStratified: weight = (squared error + error_floor)^power
-  double error_floor = 0.0;       ///< kStratified: added to the squared error
-  double correction = 0.0;        ///< kStratified: losses are weighted by (mean weight / weight)^correction
+  double error_power = 0.5;  ///< kStratified: weight = (squared error + error_floor)^power
+  double error_floor = 0.0;  ///< kStratified: added to the squared error
+  double correction = 0.0;   ///< kStratified: losses are weighted by (mean weight / weight)^correction
 };
 
 /// What the mean colour is at the start. Where no kernel reaches, it is the colour of the texture.
@@ -75,31 +71,18 @@ enum class Density {
   kBudget,  ///< rebalance() of density.h at every densify step
 };
 
-/// METHOD section 5; fractions of the run.
+/// METHOD section 5; its constants are in constants.h.
 struct DensityOptions {
   Density rule = Density::kPaper;
   std::size_t max_kernels = 5000;
   std::size_t min_kernels = 100;
-  double prune_from = 0.1, prune_until = 0.5, prune_every = 0.2, prune_count_from = 0.05;
-  double prune_hits = 0.0016874044638848424;
-  double prune_contribution = 0.034241733313642164;
-  double densify_from = 0.08, densify_until = 0.7, densify_every = 0.02, densify_count_from = 0.065;
-  double error_steps = 0.015;  ///< accumulated error is divided by this many steps (75 of 5,000)
-  double error_threshold = 0.02372325867109463;
-  double growth = 0.4;                       ///< of the present number at most
-  double split_above = 0.17391363035121932;  ///< 1 - eps above which a kernel is split, not cloned
-  double split_distance = 0.15;              ///< times (1 - eps), along the axis
-  double split_shrink = 1.6;
-  double relocate_share = 0.02;        ///< kBudget: of the kernels, removed at once at most
-  double relocate_below = 0.1;         ///< kBudget: of the median cost of removal; only kernels below it go
-  double insert_share = 0.5;           ///< kBudget: of the new kernels, for uncovered places; the rest splits
-  double insert_below = 0.5;           ///< kBudget: weight sum from which a place counts as covered
-  std::size_t insert_samples = 32768;  ///< kBudget: points at which errors are looked up
-  double cover_share = 0.05;           ///< kBudget: of the kernels, taken from detail for uncovered places
-  double cover_until = 0.95;           ///< kBudget: uncovered places get kernels until here
-  double cover_spare = 0;       ///< local: lengths grow until the budget is this many times what covers the
-                                ///< surface (fitLengthsToBudget()); 0: they stay
-  bool split_long_axis = true;  ///< false: the short axis, as HKTex's formula read literally
+  double growth = 0.4;           ///< of the present number at most
+  double relocate_share = 0.02;  ///< kBudget: of the kernels, removed at once at most
+  double relocate_below = 0.1;   ///< kBudget: of the median cost of removal; only kernels below it go
+  double insert_share = 0.5;     ///< kBudget: of the new kernels, for uncovered places; the rest splits
+  double cover_share = 0.05;     ///< kBudget: of the kernels, taken from detail for uncovered places
+  double cover_spare = 0;        ///< local: lengths grow until the budget is this many times what covers the
+                                 ///< surface (fitLengthsToBudget()); 0: they stay
 };
 
 struct TrainOptions {

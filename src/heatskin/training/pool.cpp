@@ -8,6 +8,7 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
+#include "heatskin/training/constants.h"
 #include "heatskin/training/streams.h"
 #include "heatskin/training/visible_samples.h"
 
@@ -117,7 +118,7 @@ SamplePool::SamplePool(const Surface& surface, const FitTarget& target, const Sa
     target.visibilities(points_, visibilities_);
   }
   errors_.assign(points_.size(),
-                 static_cast<float>(options.rule == Sampling::kPaper ? options.initial_error : kUnvisited));
+                 static_cast<float>(options.rule == Sampling::kPaper ? constants::kUnseenError : kUnvisited));
 }
 
 void SamplePool::beginFollowing() {
@@ -203,7 +204,7 @@ void SamplePool::draw(std::size_t first, std::span<std::uint32_t> indices) const
   }
 }
 
-double SamplePool::rarity(std::uint32_t index) const {
+double SamplePool::inverseProbabilityWeight(std::uint32_t index) const {
   if (uniform_) return 1;
   return before_.back() / static_cast<double>(points_.size()) / errors_[index];
 }
@@ -211,7 +212,7 @@ double SamplePool::rarity(std::uint32_t index) const {
 float SamplePool::lossWeight(std::uint32_t index) const {
   // A sample that was almost never drawn would throw its kernels about.
   constexpr double kMost = 8;
-  return static_cast<float>(std::min(kMost, std::pow(rarity(index), options_.correction)));
+  return static_cast<float>(std::min(kMost, std::pow(inverseProbabilityWeight(index), options_.correction)));
 }
 
 void SamplePool::visit(std::span<const std::uint32_t> indices, std::span<const float> losses) {
@@ -220,8 +221,8 @@ void SamplePool::visit(std::span<const std::uint32_t> indices, std::span<const f
     float& error = errors_[indices[i]];
     if (options_.rule == Sampling::kPaper) {
       constexpr double kFloor = 1e-6;
-      error =
-          static_cast<float>(options_.error_keep * error + (1 - options_.error_keep) * losses[i] + kFloor);
+      error = static_cast<float>(constants::kErrorKept * error + (1 - constants::kErrorKept) * losses[i] +
+                                 kFloor);
     } else {
       error = static_cast<float>(std::pow(losses[i] + options_.error_floor, options_.error_power));
     }

@@ -48,7 +48,7 @@ class SamplePool {
 
   /// How much less often than in uniform batches a sample of the batch prepared last is drawn: the mean of
   /// losses times this is the mean over the surface.
-  double rarity(std::uint32_t index) const;
+  double inverseProbabilityWeight(std::uint32_t index) const;
 
   /// Factor for the loss of a sample that makes up, in part, for being drawn more or less often than others.
   float lossWeight(std::uint32_t index) const;

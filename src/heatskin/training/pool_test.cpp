@@ -78,20 +78,20 @@ TEST(SamplePool, DrawsFollowTheErrorAndRarityUndoesIt) {
   tellErrors(pool);
   // The weight of sample i is the root of its squared error, linear in i: the upper half has 3/4 of the
   // draws.
-  double upper = 0, rarity = 0, estimate = 0, truth = 0;
+  double upper = 0, weight = 0, estimate = 0, truth = 0;
   constexpr int kSteps = 40;
   for (int step = 0; step < kSteps; ++step) {
     for (const std::uint32_t i : drawn(pool, step, false)) {
       upper += i >= kPool / 2 ? 1 : 0;
-      rarity += pool.rarity(i);
-      estimate += pool.rarity(i) * i;
+      weight += pool.inverseProbabilityWeight(i);
+      estimate += pool.inverseProbabilityWeight(i) * i;
     }
   }
   for (std::size_t i = 0; i < kPool; ++i)
     truth += static_cast<double>(i) / kPool;
   constexpr double kDraws = kSteps * kBatch;
   EXPECT_NEAR(upper / kDraws, 0.75, 0.01) << "root weights from 0.01 to 1: 0.7475";
-  EXPECT_NEAR(rarity / kDraws, 1, 0.05) << "the mean weight of a uniform draw";
+  EXPECT_NEAR(weight / kDraws, 1, 0.05) << "the mean weight of a uniform draw";
   EXPECT_NEAR(estimate / kDraws / truth, 1, 0.01) << "a mean over the surface, unbiased";
 }
 
@@ -136,7 +136,7 @@ TEST(SamplePool, WithoutAnyErrorDrawsAreUniform) {
     indices[i] = i;
   pool.visit(indices, std::vector<float>(kPool, 0.0f));
   EXPECT_EQ(drawn(pool, 1, false), drawn(pool, 1, true));
-  EXPECT_EQ(pool.rarity(0), 1);
+  EXPECT_EQ(pool.inverseProbabilityWeight(0), 1);
 }
 
 TEST(SamplePool, ThePapersErrorsBarelyMove) {

@@ -8,6 +8,7 @@
 #include "heatskin/base/rng.h"
 #include "heatskin/kernels/composite_block.h"
 #include "heatskin/kernels/compositor.h"
+#include "heatskin/training/constants.h"
 #include "heatskin/training/streams.h"
 
 namespace heatskin {
@@ -32,8 +33,8 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
   const RandomStream random(options.seed, streams::kProbes + (static_cast<std::uint64_t>(step) << 8));
   // A kernel that no probe meets could go unseen.
   constexpr std::size_t kProbesPerKernel = 4;
-  const std::size_t count = std::min(
-      std::max(options.density.insert_samples, kProbesPerKernel * options.density.max_kernels), pool.size());
+  const std::size_t count =
+      std::min(std::max(constants::kProbes, kProbesPerKernel * options.density.max_kernels), pool.size());
   Probes probes;
   probes.resize(count, filter.channels());
   if (!pool.visibilities().empty()) probes.visibilities.resize(count);

@@ -4,7 +4,11 @@
 #include <cmath>
 #include <numbers>
 
+#include "heatskin/training/constants.h"
+
 namespace heatskin {
+
+using namespace constants;  // NOLINT: a list of numbers, and only here
 
 int Schedule::at(double fraction) const {
   return static_cast<int>(std::lround(fraction * options_->steps));
@@ -18,15 +22,15 @@ double Schedule::pace(int step) const {
 }
 
 bool Schedule::warmup(int step) const {
-  return step < at(options_->sampling.warmup_fraction);
+  return step < at(kWarmup);
 }
 
 bool Schedule::countsUse(int step) const {
-  return step >= at(options_->density.prune_count_from);
+  return step >= at(kUseCountsFrom);
 }
 
 bool Schedule::countsErrors(int step) const {
-  return step >= at(options_->density.densify_count_from);
+  return step >= at(kErrorsCountFrom);
 }
 
 bool Schedule::due(int step, double from, double until, double every) const {
@@ -36,18 +40,17 @@ bool Schedule::due(int step, double from, double until, double every) const {
 
 bool Schedule::pruneDue(int step) const {
   const DensityOptions& d = options_->density;
-  return d.rule == Density::kPaper && due(step, d.prune_from, d.prune_until, d.prune_every);
+  return d.rule == Density::kPaper && due(step, kPruneFrom, kPruneUntil, kPruneEvery);
 }
 
 bool Schedule::densifyDue(int step) const {
-  const DensityOptions& d = options_->density;
-  return due(step, d.densify_from, d.densify_until, d.densify_every);
+  return due(step, kDensifyFrom, kDensifyUntil, kDensifyEvery);
 }
 
 bool Schedule::coverDue(int step) const {
   const DensityOptions& d = options_->density;
   return d.rule == Density::kBudget && !densifyDue(step) &&
-         due(step, d.densify_from, d.cover_until, d.densify_every);
+         due(step, kDensifyFrom, kCoverUntil, kDensifyEvery);
 }
 
 int Schedule::rebuildInterval(int step) const {
@@ -57,11 +60,11 @@ int Schedule::rebuildInterval(int step) const {
 }
 
 double Schedule::pruneScale() const {
-  return std::max(1, at(options_->density.prune_count_from));
+  return std::max(1, at(kUseCountsFrom));
 }
 
 double Schedule::densifyScale() const {
-  return std::max(1, at(options_->density.error_steps));
+  return std::max(1, at(kErrorSteps));
 }
 
 }  // namespace heatskin

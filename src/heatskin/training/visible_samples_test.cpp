@@ -151,7 +151,7 @@ TEST(VisibleSamples, ImportanceSamplingKeepsTheAlphaWeightedMean) {
     pool.prepareDraw(step, false, kBatch);
     pool.draw(0, batch);
     for (const std::uint32_t i : batch)
-      estimate += pool.rarity(i) * someLoss(pool.targets()[i]) / (kSteps * kBatch);
+      estimate += pool.inverseProbabilityWeight(i) * someLoss(pool.targets()[i]) / (kSteps * kBatch);
   }
   double weighted = 0, weights = 0;
   for (const SurfacePoint& p : sampleSurface(scene.surface, 100'000, 77)) {

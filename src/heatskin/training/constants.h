@@ -1,0 +1,36 @@
+#pragma once
+
+// Numbers of a fit that are no options: nobody tunes them. The paper's (METHOD sections 1 and 5) stand as
+// published; fractions are of the run's steps.
+
+#include <cstddef>
+
+namespace heatskin::constants {
+
+// Sampling.
+inline constexpr double kWarmup = 0.05;      ///< uniform draws before errors count (step 250 of 5,000)
+inline constexpr double kUnseenError = 1e5;  ///< Sampling::kPaper: error of a sample before its first visit
+inline constexpr double kErrorKept = 0.99;  ///< Sampling::kPaper: part of the old error that stays at a visit
+
+// Pruning, Density::kPaper.
+inline constexpr double kPruneFrom = 0.1, kPruneUntil = 0.5, kPruneEvery = 0.2;
+inline constexpr double kUseCountsFrom = 0.05;               ///< hits and contributions count for pruning
+inline constexpr double kPruneHits = 0.0016874044638848424;  ///< of the most hits: kernels with fewer go
+inline constexpr double kPruneContribution = 0.034241733313642164;  ///< kernels that contributed less go
+
+// Densification.
+inline constexpr double kDensifyFrom = 0.08, kDensifyUntil = 0.7, kDensifyEvery = 0.02;
+inline constexpr double kErrorsCountFrom = 0.065;
+inline constexpr double kErrorSteps = 0.015;  ///< accumulated error is divided by so many steps (75 of 5,000)
+inline constexpr double kErrorThreshold = 0.02372325867109463;  ///< kernels with a larger error multiply
+inline constexpr double kSplitAbove =
+    0.17391363035121932;                        ///< 1 - eps above which a kernel is split, not cloned
+inline constexpr double kSplitDistance = 0.15;  ///< times (1 - eps), along the long axis
+inline constexpr double kSplitShrink = 1.6;     ///< by which 1 - eps of the halves is divided
+
+// Density::kBudget.
+inline constexpr double kCovered = 0.5;        ///< weight sum from which a place counts as covered
+inline constexpr double kCoverUntil = 0.95;    ///< uncovered places get kernels until here
+inline constexpr std::size_t kProbes = 32768;  ///< points at which errors are looked up, at least
+
+}  // namespace heatskin::constants
