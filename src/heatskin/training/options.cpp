@@ -34,7 +34,7 @@ constexpr Option kSampling[] = {
     choice<&SamplingOptions::rule, kSamplings>("rule", "independent draws as in the paper, or one in each of `batch` equal parts of the pool"),
     option<&SamplingOptions::error_power>("error_power", 0, 4, "weight = (squared error + floor) ^ power").when("sampling.rule", "stratified"),
     option<&SamplingOptions::error_floor>("error_floor", 0, 3, "added to the squared error").when("sampling.rule", "stratified"),
-    option<&SamplingOptions::correction>("correction", 0, 1, "losses are weighted by (mean weight / weight) ^ correction").when("sampling.rule", "stratified"),
+    option<&SamplingOptions::correction>("correction", 0, 1, "losses are weighted by (mean weight / weight) ^ correction"),
 };
 
 constexpr Option kStart[] = {

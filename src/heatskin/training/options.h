@@ -48,7 +48,7 @@ struct SamplingOptions {
   Sampling rule = Sampling::kPaper;
   double error_power = 0.5;  ///< kStratified: weight = (squared error + error_floor)^power
   double error_floor = 0.0;  ///< kStratified: added to the squared error
-  double correction = 0.0;   ///< kStratified: losses are weighted by (mean weight / weight)^correction
+  double correction = 0.0;   ///< losses are weighted by (mean weight / weight)^correction
 };
 
 /// What the mean colour is at the start. Where no kernel reaches, it is the colour of the texture.
