@@ -13,6 +13,7 @@
 
 #include "heatskin/appearance/appearance_target.h"
 #include "heatskin/base/rng.h"
+#include "heatskin/evaluators/method_traits.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/product/fit_appearance.h"
 #include "heatskin/training/coverage.h"
@@ -98,7 +99,9 @@ class EveryOption : public ::testing::TestWithParam<std::pair<std::string_view, 
          {{"local.max_radius=0.02", "batch=16", "start.kernels=200", "density.min_kernels=20"}, "190"}},
         // Many more kernels than it takes to cover the ring: those of no use can go.
         {"density.relocate_below",
-         {{"density.max_kernels=600", "start.kernels=600", "density.relocate_share=1"}, "0.01"}},
+         {{"density.max_kernels=600", "start.kernels=600", "density.relocate_share=1",
+           "local.window_sigma=0.3", "local.max_radius=0.6"},
+          "0.01"}},
         // A full budget of kernels that cover half of the ring.
         {"density.cover_share",
          {{"start.kernels=200", "density.cover_spare=0", "local.max_radius=0.03", "local.window_sigma=0.02"},
