@@ -21,15 +21,14 @@ namespace {
 
 using nlohmann::json;
 
-/// Enough steps to be interrupted, few enough to be quick. Density control comes less often than rebuilds, so
-/// that the state can be saved every ten steps.
+/// Enough steps to be interrupted, few enough to be quick.
 constexpr const char* kConfig =
     "base = \"draft\"\n"
     "steps = 300\n"
     "batch = 256\n"
     "[sampling]\npool = 5000\n"
     "[start]\nkernels = 100\n"
-    "[density]\nmax_kernels = 300\ndensify_every = 0.1\n";
+    "[density]\nmax_kernels = 300\n";
 
 class FitCli : public ::testing::Test {
  protected:

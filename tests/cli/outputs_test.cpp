@@ -33,7 +33,7 @@ constexpr const char* kConfig =
     "batch = 256\n"
     "[sampling]\npool = 5000\n"
     "[start]\nkernels = 100\n"
-    "[density]\nmax_kernels = 300\ndensify_every = 0.1\n";
+    "[density]\nmax_kernels = 300\n";
 
 class Outputs : public ::testing::Test {
  protected:

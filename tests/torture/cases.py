@@ -24,7 +24,6 @@ pool = 5000
 kernels = 100
 [density]
 max_kernels = 300
-densify_every = 0.1
 """
 
 FIELD_CONFIG = """base = "draft"
