@@ -11,8 +11,9 @@ With --self-test, the checker itself: planted errors of every kind must be found
 
 import re
 import sys
-import tempfile
 from pathlib import Path
+
+import planted_errors
 
 # Headers of the libraries that heatskin_core does without.
 FILE_LIBRARIES = ("png.h", "jpeglib.h", "webp/", "draco/", "embree", "nlohmann/", "simdjson", "zlib.h")
@@ -118,38 +119,8 @@ def self_test():
         ("CMakeLists.txt", "heatskin_module(io DEPS base)\nheatskin_module(base CORE)\nheatskin_module(surface CORE)\n",
          "of the core stands below"),
     ]
-    failures = []
-    for change in [None, *planted]:
-        files = dict(sound)
-        if change:
-            files[change[0]] = change[1]
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in files.items():
-                path = Path(folder) / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
-            problems = check(Path(folder))
-        if change is None and problems:
-            failures.append(f"a sound tree: {problems}")
-        if change and not any(change[2] in problem for problem in problems):
-            failures.append(f"planted in {change[0]}: {change[1]!r} was not found: {problems}")
-    for failure in failures:
-        print(f"check_includes: self-test: {failure}")
-    print(f"check_includes: {len(planted)} planted errors, {len(failures)} failures")
-    return 1 if failures else 0
-
-
-def main(arguments):
-    if arguments == ["--self-test"]:
-        return self_test()
-    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
-    problems = check(root)
-    for problem in problems:
-        print(f"check_includes: {problem}")
-    if not problems:
-        print(f"check_includes: {' < '.join(folders_of(root)[0])}")
-    return 1 if problems else 0
+    return planted_errors.self_test("check_includes", check, sound, planted)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(planted_errors.run("check_includes", check, self_test, sys.argv[1:], lambda root: ' < '.join(folders_of(root)[0])))

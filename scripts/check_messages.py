@@ -11,8 +11,9 @@ With --self-test, the checker itself: planted errors must be found, and a sound 
 
 import re
 import sys
-import tempfile
 from pathlib import Path
+
+import planted_errors
 
 # Comments first, so that quotes in them count for nothing; then raw strings, strings and characters.
 TOKEN = re.compile(
@@ -102,38 +103,8 @@ def self_test():
         ("src/heatskin/base/error_codes.h", 'std::string_view kOne = "one";\nstd::string_view kLost = "lost";\n',
          "no error has the code kLost"),
     ]
-    failures = []
-    for change in [None, *planted]:
-        files = dict(sound)
-        if change:
-            files[change[0]] = change[1]
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in files.items():
-                path = Path(folder) / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
-            problems = check(Path(folder))
-        if change is None and problems:
-            failures.append(f"a sound tree: {problems}")
-        if change and not any(change[2] in problem for problem in problems):
-            failures.append(f"planted in {change[0]}: {change[1]!r} was not found: {problems}")
-    for failure in failures:
-        print(f"check_messages: self-test: {failure}")
-    print(f"check_messages: {len(planted)} planted errors, {len(failures)} failures")
-    return 1 if failures else 0
-
-
-def main(arguments):
-    if arguments == ["--self-test"]:
-        return self_test()
-    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
-    problems = check(root)
-    for problem in problems:
-        print(f"check_messages: {problem}")
-    if not problems:
-        print("check_messages: the library names no options and no verbs")
-    return 1 if problems else 0
+    return planted_errors.self_test("check_messages", check, sound, planted)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(planted_errors.run("check_messages", check, self_test, sys.argv[1:], lambda root: "the library names no options and no verbs"))
