@@ -11,7 +11,6 @@ With --self-test, the checker itself: planted errors of every kind must be found
 
 import re
 import sys
-from pathlib import Path
 
 import planted_errors
 

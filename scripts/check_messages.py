@@ -11,7 +11,6 @@ With --self-test, the checker itself: planted errors must be found, and a sound 
 
 import re
 import sys
-from pathlib import Path
 
 import planted_errors
 
