@@ -118,7 +118,7 @@ Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, Metho
   };
   const auto seconds = measureTogether(subjects, options.repeats, options.progress);
   rows.push_back(
-      measuredRow("rebuild_ms", "ms", scaled(seconds[0], 1e3), "near lists and heat of all kernels"));
+      measuredRow("rebuild_ms", "ms", scaled(seconds[0], 1e3), "neighbour lists and heat of all kernels"));
   rows.push_back(
       measuredRow("refresh_ms", "ms", scaled(seconds[1], 1e3),
                   fmt::format("heat at {} pairs of a kernel and a vertex", evaluator.lists().pairCount())));

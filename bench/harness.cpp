@@ -115,7 +115,7 @@ Result<BenchReport> runBench(const std::string& name, const BenchOptions& option
     if (info.name == name) return info.function(options);
     known += (known.empty() ? "" : ", ") + info.name;
   }
-  return usageError(fmt::format("there is no bench '{}'; choose one of: {}", name, known));
+  return usageError(fmt::format("there is no benchmark '{}'; choose one of: {}", name, known));
 }
 
 RegisterBench::RegisterBench(std::string name, std::string summary, BenchFunction function,

@@ -197,7 +197,7 @@ Result<BenchReport> runShapesBench(const BenchOptions& options) {
   };
   BenchReport report;
   report.name = "shapes";
-  report.subject = fmt::format("nasty shapes, {} kernels, two sizes each", kKernels);
+  report.subject = fmt::format("difficult shapes, {} kernels, two sizes each", kKernels);
   for (const Shape& shape : shapes) {
     if (options.progress != nullptr) options.progress->begin(shape.name, 0);
     const auto small = measure(shape, shape.small, options), large = measure(shape, 4 * shape.small, options);
@@ -223,8 +223,8 @@ Result<BenchReport> runShapesBench(const BenchOptions& options) {
   return report;
 }
 
-const RegisterBench registration{"shapes", "nasty shapes at two sizes: what grows faster than the mesh",
-                                 &runShapesBench};
+const RegisterBench registration{
+    "shapes", "difficult shapes at two sizes: which costs grow faster than the mesh", &runShapesBench};
 
 }  // namespace
 }  // namespace heatskin::bench::shapes

@@ -283,8 +283,8 @@ Result<BenchReport> runSpectralBench(const BenchOptions& options) {
   }
   rows.push_back(measuredRow("cache_write_s", "s", write, "flushed to disk"));
   rows.push_back(measuredRow("cache_load_ms", "ms", load, "read and checked, file in memory"));
-  rows.push_back(
-      countedRow("peak_rss_mb", "MB", static_cast<double>(peakResidentBytes()) * 1e-6, "all of this"));
+  rows.push_back(countedRow("peak_rss_mb", "MB", static_cast<double>(peakResidentBytes()) * 1e-6,
+                            "the whole benchmark"));
   if (auto steps = measureFieldSteps(*asset, *surface, Method::kSpectral, options, rows); !steps)
     return steps.error();
   return report;

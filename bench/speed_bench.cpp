@@ -338,8 +338,8 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
     rows.push_back(measuredRow("fox_vs_spot_step", "x", lateStepRatios(**fox, subject, config),
                                "late steps of two fits, rebuilds included, in turns"));
   }
-  rows.push_back(
-      countedRow("peak_rss_mb", "MB", static_cast<double>(peakResidentBytes()) * 1e-6, "all of this"));
+  rows.push_back(countedRow("peak_rss_mb", "MB", static_cast<double>(peakResidentBytes()) * 1e-6,
+                            "the whole benchmark"));
   setThreadCount(threads_before);
   return report;
 }

@@ -162,7 +162,7 @@ Result<BenchReport> runUnfoldingBench(const BenchOptions& options) {
 }
 
 const RegisterBench registration{"unfolding",
-                                 "distance errors of developments against exact geodesics on spot",
+                                 "distance errors of unfoldings against exact geodesics on spot",
                                  &runUnfoldingBench,
                                  {"--seed", "--repeats"}};
 

@@ -19,17 +19,18 @@ constexpr int kFewestSteps = 100;
 class Bench : public Verb {
  public:
   void describe(CLI::App& app) override {
-    app.add_option("NAME", name_, "Which bench; without a name they are listed");
-    app.add_option("--asset", asset_, "Measure on FILE instead of the bench's own choice")->type_name("FILE");
-    app.add_option("--repeats", repeats_, "Measured runs; the median is reported")
+    app.add_option("NAME", name_, "The benchmark to run; without a name all are listed");
+    app.add_option("--asset", asset_, "Measure on FILE instead of the benchmark's own asset")
+        ->type_name("FILE");
+    app.add_option("--repeats", repeats_, "Number of measured runs; the median is reported")
         ->type_name("N")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     app.add_option("--steps", steps_,
-                   "Steps of the fits that `speed` makes instead of the preset's: a quick look")
+                   "Steps of the fits in `speed`, for a quick look (default: the preset's)")
         ->type_name("N")
         ->check(CLI::Range(kFewestSteps, 1'000'000));
-    app.add_flag("--names", names_only_, "Print the names only, for scripts");
+    app.add_flag("--names", names_only_, "Print only the names, for scripts");
     app_ = &app;
     app.footer("Example:\n  heatskin bench walk --json walk.json");
   }
@@ -39,14 +40,15 @@ class Bench : public Verb {
     if (name_.empty()) {
       for (const char* option : {"--asset", "--repeats", "--steps", "--seed", "--threads"}) {
         if (given(option)) {
-          return usageError(fmt::format("{} needs the NAME of a bench; 'heatskin bench' lists them", option));
+          return usageError(
+              fmt::format("{} needs the NAME of a benchmark; 'heatskin bench' lists them", option));
         }
       }
     } else if (names_only_) {
-      return usageError("--names lists all benches; leave out the NAME or --names");
+      return usageError("--names lists all benchmarks; leave out the NAME or --names");
     }
     if (given("--steps") && name_ != "speed") {
-      return usageError(fmt::format("--steps is for 'heatskin bench speed' only, not for {}", name_));
+      return usageError(fmt::format("--steps applies to 'heatskin bench speed' only, not to {}", name_));
     }
     for (const bench::BenchInfo& info : bench::benches()) {
       if (info.name != name_) continue;

@@ -61,9 +61,10 @@ Result<std::vector<std::uint8_t>> readMask(const std::string& path, const ImageF
 class Compare : public Verb {
  public:
   void describe(CLI::App& app) override {
-    app.add_option("REFERENCE", reference_, "The picture that is right: PNG, JPEG or WebP")->required();
-    app.add_option("TEST", test_, "The picture to judge, of the same size")->required();
-    app.add_option("--mask", mask_, "Picture that is bright where pixels count")->type_name("FILE");
+    app.add_option("REFERENCE", reference_, "The reference picture: PNG, JPEG or WebP")->required();
+    app.add_option("TEST", test_, "The picture to compare with it, of the same size")->required();
+    app.add_option("--mask", mask_, "Mask picture: only pixels that are bright in it are compared")
+        ->type_name("FILE");
     app.add_option("-o,--output", output_, "Write the FLIP error map as a PNG")->type_name("FILE.png");
     app.add_option("--lpips-weights", lpips_weights_,
                    "Also compute LPIPS with the weights in FILE (.safetensors or .npz)")
@@ -76,7 +77,7 @@ class Compare : public Verb {
 
   Result<void> prepare(Session& session) override {
     if (app_->count("-o") > 0 && output_.empty())
-      return usageError("-o: the name of the file is empty; 'heatskin compare --help' explains");
+      return usageError("-o: the name of the file is empty; see 'heatskin compare --help'");
     session.files.reads(reference_, "REFERENCE");
     session.files.reads(test_, "TEST");
     session.files.reads(mask_, "--mask");

@@ -17,11 +17,11 @@ class DemoAsset : public Verb {
  public:
   void describe(CLI::App& app) override {
     app.add_option("-o,--output", output_, "The file to write")->required()->type_name("FILE.glb");
-    app.add_option("--resolution", options_.resolution, "Vertices, about")
+    app.add_option("--resolution", options_.resolution, "Approximate number of vertices")
         ->type_name("N")
         ->check(CLI::Range(500, 1000000))
         ->capture_default_str();
-    app.add_option("--texture", options_.texture_size, "Side of the texture in texels")
+    app.add_option("--texture", options_.texture_size, "Side length of the texture in texels")
         ->type_name("N")
         ->check(CLI::Range(256, 4096))
         ->capture_default_str();
@@ -30,7 +30,7 @@ class DemoAsset : public Verb {
 
   Result<void> prepare(Session& session) override {
     if (output_.empty())
-      return usageError("-o: the name of the file is empty; 'heatskin demo-asset --help' explains");
+      return usageError("-o: the name of the file is empty; see 'heatskin demo-asset --help'");
     session.files.writes(output_, "-o", ".glb");
     return {};
   }

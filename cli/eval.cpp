@@ -30,42 +30,49 @@ class Eval : public Verb {
  public:
   void describe(CLI::App& app) override {
     app.add_option("FILE", file_, "A product: the .glb that 'heatskin fit' wrote")->required();
-    app.add_option("--reference", reference_, "The asset it was fitted to")->required()->type_name("ASSET");
-    app.add_option("--report", report_, "Also write report.html with pictures into this folder")
+    app.add_option("--reference", reference_, "The asset that the product was fitted to")
+        ->required()
+        ->type_name("ASSET");
+    app.add_option("--report", report_, "Also write a report (report.html) with pictures into this folder")
         ->type_name("DIR");
     std::vector<std::string> filters = filterChoices();
     filters.emplace_back("both");
-    app.add_option(
-           "--filter", filter_,
-           "How the reference's textures are read: auto (as its samplers say), nearest, bilinear, paper "
-           "(the paper's formula), or both: auto and paper. Unless given: as the fit did")
+    app.add_option("--filter", filter_,
+                   "Filter for the reference's textures: auto (what its samplers say), nearest, bilinear, "
+                   "paper (the paper's formula), or both (auto and paper). Default: the filter of the fit")
         ->type_name("FILTER")
         ->check(CLI::IsMember(filters));
-    app.add_option("--samples", options_.surface_samples, "Points on the surface")
+    app.add_option("--samples", options_.surface_samples, "Number of sample points on the surface")
         ->type_name("N")
         ->check(CLI::Range(1000, 20'000'000))
         ->capture_default_str();
     app.add_option("--as", method_,
-                   "Evaluate the kernels with this method instead of the one they were fitted with: what "
-                   "they lose when frozen")
+                   "Evaluate the stored kernels with this method, without refitting, instead of the one they "
+                   "were fitted with")
         ->type_name("METHOD")
         ->check(CLI::IsMember(std::vector<std::string>(std::begin(kMethodNames), std::end(kMethodNames))));
-    app.add_flag("--flip", options_.flip, "Also FLIP of views and atlas (some seconds)");
+    app.add_flag("--flip", options_.flip, "Also compute FLIP for views and atlas (takes some seconds)");
     app.add_option("--lpips-weights", lpips_weights_,
-                   "Also LPIPS of views and atlas with the weights in FILE (.safetensors or .npz)")
+                   "Also compute LPIPS for views and atlas with the weights in FILE (.safetensors or .npz)")
         ->type_name("FILE");
-    app.add_option("--error-full", error_full_, "Error that the report's maps draw brightest, 8-bit levels")
+    app.add_option("--error-full", error_full_,
+                   "Error that the report's maps show brightest, in 8-bit levels")
         ->type_name("N")
         ->check(CLI::Range(1.0f, 255.0f))
         ->capture_default_str();
     app.footer(
-        "Surface PSNR is over area-uniform points, the view values are means over the 8 standard views\n"
-        "(colours without light, 512 x 512, foreground), the atlas is 1024 x 1024 in the reference's UVs.\n"
-        "Points count by how much of them is seen: transparent ones do not. The paper's formula reads the\n"
-        "texel round(u (W - 1)); it is what preset paper is fitted and compared with, and wrong for\n"
+        "Surface PSNR is measured at points distributed uniformly over the area. View metrics are means over "
+        "the\n"
+        "8 standard views (unlit, 512 x 512, foreground only). The atlas is 1024 x 1024 in the reference's "
+        "UV\n"
+        "layout. Points are weighted by visibility: fully transparent ones do not count.\n"
+        "Filter paper reads texel round(u (W - 1)). Preset paper is fitted and compared with it; it is wrong "
+        "for\n"
         "repeated textures. Textures are always read at full resolution, without mip maps.\n"
-        "The seam jump is the colour difference between the two faces of an edge, in 8-bit levels, of the\n"
-        "product and of the reference itself, where colours change at edges or UV seams do not match.\n\n"
+        "The seam jump is the colour difference between the two faces at an edge, in 8-bit levels. It is "
+        "given for\n"
+        "the product and for the reference, whose own colours may change at edges or differ across UV "
+        "seams.\n\n"
         "Example:\n"
         "  heatskin eval spot_fit.glb --reference spot.obj --report spot_report --json -");
     app_ = &app;
@@ -73,9 +80,9 @@ class Eval : public Verb {
 
   Result<void> prepare(Session& session) override {
     if (app_->count("--report") > 0 && report_.empty())
-      return usageError("--report: the name of the folder is empty; 'heatskin eval --help' explains");
+      return usageError("--report: the name of the folder is empty; see 'heatskin eval --help'");
     if (app_->count("--error-full") > 0 && report_.empty())
-      return usageError("--error-full is for the maps of --report DIR; give that, too, or leave it out");
+      return usageError("--error-full applies to the maps of --report DIR; give both or leave it out");
     session.files.reads(file_, "FILE");
     session.files.reads(reference_, "--reference");
     session.files.reads(lpips_weights_, "--lpips-weights");
@@ -156,7 +163,7 @@ class Eval : public Verb {
       const ReportPage::Rows more = evaluationRows(*other);
       // What depends on the filter: the figures before the coverage.
       std::size_t at = 0;
-      while (at < rows.size() && rows[at].first != "coverage")
+      while (at < rows.size() && rows[at].first != "uncovered")
         ++at;
       for (const auto& [label, value] : more) {
         if (label == "surface" || label == "views" || label == "atlas")
@@ -201,8 +208,7 @@ class Eval : public Verb {
                                                const ReportPage::Rows& rows,
                                                const ReportPage::Rows& materials) {
     const std::string name = displayPath(std::filesystem::path(file_).filename());
-    ReportPage page(name, fmt::format("{} on the surface against {}: how close they come, and where "
-                                      "they do not.",
+    ReportPage page(name, fmt::format("{} compared with {}: how close they come, and where they differ.",
                                       counted(fitted.product.kernels.size(), "kernel", "kernels"),
                                       displayPath(std::filesystem::path(reference_).filename())));
     page.tiles(evaluationTiles(evaluation));
@@ -212,7 +218,7 @@ class Eval : public Verb {
     auto files = addEvaluationPictures(page, report_, fitted.texture, reference, options);
     if (!files) return files.error();
     page.section("Figures");
-    page.table("The whole", rows);
+    page.table("Overall", rows);
     if (!materials.empty()) page.table("By material", materials);
     if (!evaluation.views.empty()) page.table("View by view", viewRows(evaluation));
     ReportPage::Rows notes;

@@ -115,7 +115,7 @@ ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
     if (channel.name != "base_color") rows.emplace_back(channel.name, decibels(channel.psnr));
   }
   if (evaluation.visible_share < 1)
-    rows.emplace_back("visible", fmt::format("{} of the surface; the rest does not count",
+    rows.emplace_back("visible", fmt::format("{} of the surface; the rest is not counted",
                                              percent(evaluation.visible_share)));
   if (!evaluation.views.empty()) {
     rows.emplace_back(
@@ -253,7 +253,7 @@ Result<std::vector<std::string>> addEvaluationPictures(ReportPage& page, const s
     return stops;
   };
   page.section("Reference and fitted",
-               "The eight standard views, colours without light: the reference above, the kernels below.");
+               "The eight standard views, unlit: the reference above, the fitted texture below.");
   if (auto r = add("views", comparisonSheet(sources),
                    views({{&sources.reference, ", reference"}, {&sources.fitted, ", fitted"}}), 4,
                    "Azimuth in steps of 45 degrees, elevation 20 and -20 degrees in turn.");
@@ -264,7 +264,7 @@ Result<std::vector<std::string>> addEvaluationPictures(ReportPage& page, const s
       "The largest difference of a colour channel, in 8-bit levels (of 255): black is none, pale yellow {:g} "
       "or more.",
       options.error_full);
-  page.section("Where it is wrong", scale);
+  page.section("Where the errors are", scale);
   page.legend(gradient([](float x) { return heatColor(x); }),
               {{0, "0"},
                {0.5, fmt::format("{:g}", options.error_full / 2)},
@@ -276,7 +276,7 @@ Result<std::vector<std::string>> addEvaluationPictures(ReportPage& page, const s
   const WorstPlace worst = worstPlace(sources);
   if (auto r =
           add("worst", closeUp(sources, worst.camera), close(worst.camera), 4,
-              fmt::format("The worst place, enlarged from view {}: root mean square error {:.1f} of 255.",
+              fmt::format("The worst region, enlarged from view {}: root mean square error {:.1f} of 255.",
                           worst.view, worst.error_levels));
       !r)
     return r.error();
@@ -287,10 +287,9 @@ Result<std::vector<std::string>> addEvaluationPictures(ReportPage& page, const s
       return r.error();
   }
 
-  page.section(
-      "Where kernels reach",
-      "The sum of the kernels' weights. Red is below one, where the colour fades to the mean colour; "
-      "pale is just covered, blue-green is covered several times.");
+  page.section("Where kernels reach",
+               "The sum of kernel weights. Red is below 1, where the colour fades to the mean colour; pale "
+               "is just covered, blue-green is covered several times.");
   page.legend(gradient([](float x) { return coverageColor(x * kCoverageFull, kCoverageFull); }),
               {{0, "0"}, {0.25, "1"}, {0.5, "2"}, {1, "4+"}});
   if (auto r = add("coverage", coverageSheet(sources), views({{&sources.coverage, ""}}), 4,
@@ -300,7 +299,7 @@ Result<std::vector<std::string>> addEvaluationPictures(ReportPage& page, const s
 
   if (const auto atlas = atlasPictures(texture, reference, options.error_full)) {
     page.section("In texture space",
-                 "Both drawn into the reference's UV layout, which the kernels never saw.");
+                 "Both drawn into the reference's UV layout, which the kernels do not use.");
     const auto& [given, fitted, error] = *atlas;
     if (auto r = add("atlas", atlasComparison(*atlas, options.error_full),
                      {{given, "reference"}, {fitted, "fitted"}, {error, "error"}}, 3,

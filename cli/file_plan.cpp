@@ -52,7 +52,7 @@ std::string outputIdentity(const fs::path& path) {
 }
 
 Error overlap(const fs::path& path, const std::string& output_role, const std::string& input_role) {
-  return usageError(fmt::format("{}: is read ({}) and would be replaced by {}; choose another name",
+  return usageError(fmt::format("{}: is an input ({}) and would be overwritten by {}; choose another name",
                                 displayPath(path), input_role, output_role));
 }
 

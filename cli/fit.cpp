@@ -40,11 +40,11 @@ CLI::Range rangeOfOption(std::string_view key) {
 std::string optionList() {
   const auto config = presetConfig("default");
   std::string text =
-      "Options of a fit, for --set KEY=VALUE and for files given with --config (TOML; what stands before "
+      "Options of a fit, for --set KEY=VALUE and for TOML files given with --config, where the part before "
       "the\n"
-      "dot is the section). Values are those of the preset 'default'.\n\n";
+      "dot is the section. The values are those of preset 'default'.\n\n";
   for (const OptionInfo& option : fitOptions()) {
-    text += fmt::format("{} = {}\n    {}{}{}. {}.\n", option.key,
+    text += fmt::format("{} = {}\n    [{}{}{}] {}\n", option.key,
                         config ? optionText(*config, option.key) : std::string("?"), option.type,
                         option.range.empty() ? "" : ", ", option.range, option.help);
   }
@@ -58,57 +58,64 @@ class Fit : public Verb {
   void describe(CLI::App& app) override {
     app_ = &app;
     app.add_option("ASSET", asset_, "A .glb, .gltf, .obj or .ply file")->required();
-    app.add_option("-o,--output", output_, "The product; its configuration goes beside it as .toml")
+    app.add_option("-o,--output", output_,
+                   "The product to write; the options used are written beside it as .toml")
         ->required()
         ->type_name("OUT.glb");
     app.add_option("--method", method_,
-                   "Evaluator: local (unless options say otherwise), thermal (ThermalRF) or spectral (HKTex)")
+                   "Method: local (LocalHK, the presets' choice), thermal (ThermalRF) or spectral (HKTex)")
         ->type_name("NAME");
-    auto* preset = app.add_option("--preset", preset_,
-                                  fmt::format("Where options come from: {}", fmt::join(presetNames(), ", ")))
-                       ->type_name("NAME")
-                       ->capture_default_str();
+    auto* preset =
+        app.add_option("--preset", preset_,
+                       fmt::format("Preset that the options start from: {}", fmt::join(presetNames(), ", ")))
+            ->type_name("NAME")
+            ->capture_default_str();
     app.add_option("--config", config_file_,
-                   "Options from a TOML file (base = \"default\" builds upon a preset)")
+                   "Read options from a TOML file; base = \"default\" in it starts from that preset")
         ->type_name("FILE")
         ->excludes(preset);
     app.add_option("--set", assignments_, "Set one option; may be given several times")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false)
         ->take_all();
-    app.add_option("--steps", steps_, "Optimisation steps (the preset's)")
+    app.add_option("--steps", steps_, "Optimisation steps (default: the preset's)")
         ->type_name("N")
         ->check(rangeOfOption("steps"));
     app.add_option("--filter", filter_,
-                   "How textures are read: auto (as the asset's samplers say), nearest, bilinear or paper "
-                   "(the paper's formula; the preset's: paper for paper, auto otherwise)")
+                   "Texture filter: auto (what the asset's samplers say), nearest, bilinear or paper (the "
+                   "paper's formula). Default: paper with preset paper, auto with the others")
         ->type_name("FILTER")
         ->check(CLI::IsMember(filterChoices()));
-    app.add_option(
-           "--kernels", kernels_,
-           "Most kernels (the preset's, more if the parts of the asset need more to be covered); with\n"
-           "fewer the fit also starts with fewer, and kernels are wider where few must cover")
+    app.add_option("--kernels", kernels_,
+                   "Kernel budget (default: the preset's, or more if covering all parts of the asset takes "
+                   "more). With a\n"
+                   "smaller budget the fit also starts with fewer kernels, and makes them wider if they "
+                   "would not cover\n"
+                   "the surface")
         ->type_name("N")
         ->check(rangeOfOption("density.max_kernels"));
-    app.add_flag(
-        "--resume", resume_,
-        "Resume from the checkpoint; it is an error if there is none. --resume=auto then starts over, also "
-        "if it is damaged");
-    app.add_option("--checkpoint", checkpoint_, "File for the state (OUT.glb.checkpoint); removed at the end")
+    app.add_flag("--resume", resume_,
+                 "Resume from the checkpoint; a missing one is an error. --resume=auto starts over if it is "
+                 "missing or damaged");
+    app.add_option("--checkpoint", checkpoint_,
+                   "Checkpoint file (default: OUT.glb.checkpoint); removed when the fit is complete")
         ->type_name("FILE");
-    app.add_option("--checkpoint-every", interval_, "Seconds between two checkpoints")
+    app.add_option("--checkpoint-every", interval_, "Seconds between checkpoints")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.0, 1e6))
         ->capture_default_str();
-    app.add_flag("--no-eval", no_eval_, "Do not evaluate the result");
+    app.add_flag("--no-eval", no_eval_, "Do not evaluate the product");
     app.add_flag_callback(
         "--list-options", [] { throw CLI::CallForVersion(optionList(), 0); },
-        "Say which options a fit has, and their values in the default preset");
+        "Print all options of a fit, with their values in preset default, and exit");
     app.footer(
-        "Ctrl-C saves the state and says how to resume; a killed fit loses at most the time between two\n"
-        "checkpoints. A resumed fit ends with the same bytes as one that was never interrupted.\n\n"
-        "Methods thermal and spectral prepare the surface first and keep that in ~/.cache/heatskin; the\n"
-        "environment variable HEATSKIN_CACHE names another folder, HEATSKIN_CACHE=off keeps nothing.\n\n"
+        "Ctrl-C saves a checkpoint and prints the command that resumes the fit; a fit that is killed loses "
+        "only\n"
+        "the work since its last checkpoint. A resumed fit writes the same bytes as one that was never "
+        "interrupted.\n\n"
+        "The methods thermal and spectral preprocess the surface and cache the result in ~/.cache/heatskin; "
+        "the\n"
+        "environment variable HEATSKIN_CACHE names another folder, HEATSKIN_CACHE=off disables the cache.\n\n"
         "Example:\n"
         "  heatskin fit spot.obj -o spot_fit.glb --preset draft --set rates.color=0.01 --json fit.json");
   }
@@ -125,7 +132,8 @@ class Fit : public Verb {
     const fs::path& checkpoint = job_.control.checkpoint;
     if (job_.control.resume == Resume::kNo && fs::exists(checkpoint, ignored)) {
       session.console.warning(fmt::format(
-          "{}: the state of an unfinished fit is replaced; --resume continues it", displayPath(checkpoint)));
+          "{}: the checkpoint of an unfinished fit will be replaced; --resume would continue that fit",
+          displayPath(checkpoint)));
     }
     auto asset = readAsset(session, asset_);
     if (!asset) return asset.error();
@@ -160,8 +168,7 @@ class Fit : public Verb {
     job.config = std::move(*config);
     if (auto done = applyOptions(session, job.config); !done) return done.error();
 
-    if (output_.empty())
-      return usageError("-o: the name of the file is empty; 'heatskin fit --help' explains");
+    if (output_.empty()) return usageError("-o: the name of the file is empty; see 'heatskin fit --help'");
     job.output = output_;
     job.resolved = fs::path(job.output).replace_extension(".toml");
     job.control.checkpoint = checkpoint_.empty() ? fs::path(output_ + ".checkpoint") : fs::path(checkpoint_);
@@ -169,8 +176,9 @@ class Fit : public Verb {
     for (const fs::path& file : {job.output, job.control.checkpoint}) {
       if (fs::exists(file, ignored) && !fs::is_regular_file(file, ignored) &&
           !fs::is_directory(file, ignored)) {
-        return usageError(fmt::format("{}: is not a regular file; it is read back after it was written",
-                                      displayPath(file)));
+        return usageError(fmt::format(
+            "{}: is not a regular file, which is needed because it is read back; choose another name",
+            displayPath(file)));
       }
     }
     session.files.reads(asset_, "ASSET");
@@ -200,7 +208,7 @@ class Fit : public Verb {
         return inputError(
             fmt::format("{}: there is no checkpoint to resume from; start without --resume{}",
                         displayPath(job.control.checkpoint),
-                        fs::exists(job.output, ignored) ? " (the product exists: the fit is over)" : ""));
+                        fs::exists(job.output, ignored) ? " (the product exists: the fit is complete)" : ""));
       }
     } else if (resume_ == "auto") {
       job.control.resume = Resume::kIfThere;
@@ -226,8 +234,8 @@ class Fit : public Verb {
       if (added) {
         source.emplace(key, from);
       } else if (it->second != value) {
-        return usageError(
-            fmt::format("{} and {} contradict each other; give one of them", source.find(key)->second, from));
+        return usageError(fmt::format("{} and {} contradict each other; give only one of them",
+                                      source.find(key)->second, from));
       }
       return {};
     };
@@ -248,14 +256,15 @@ class Fit : public Verb {
       if (app_->count(option) == 0) continue;
       if (!setOption(config, fmt::format("{}={}", key, value))) {
         // Numbers were checked with the options; this is the method's name.
-        return usageError(fmt::format("{} {}: there are {}", option, value, fmt::join(kMethodNames, ", ")));
+        return usageError(
+            fmt::format("{} {}: choose one of {}", option, value, fmt::join(kMethodNames, ", ")));
       }
       if (auto noted = note(key, fmt::format("{} {}", option, value)); !noted) return noted;
     }
     if (app_->count("--kernels") > 0) {
       if (given.contains("density.max_kernels") &&
           config.train.density.max_kernels != static_cast<std::size_t>(kernels_)) {
-        return usageError(fmt::format("{} and --kernels {} contradict each other; give one of them",
+        return usageError(fmt::format("{} and --kernels {} contradict each other; give only one of them",
                                       source.find("density.max_kernels")->second, kernels_));
       }
       setKernelBudget(config, static_cast<std::size_t>(kernels_));

@@ -57,7 +57,7 @@ Error unsavedError(const FitJob& job, const Error& error) {
   const std::filesystem::path& checkpoint = job.control.checkpoint;
   if (checkpoint.empty() || !std::filesystem::exists(checkpoint, ignored)) return error;
   return {error.kind,
-          fmt::format("{}; {} is kept: remedy that and run again with --resume", error.message,
+          fmt::format("{}; {} is kept: solve the problem and run again with --resume", error.message,
                       displayPath(checkpoint)),
           error.code};
 }
@@ -157,7 +157,7 @@ ReportPage::Rows fitRows(const FitOutcome& outcome) {
       "kernels",
       fmt::format("{} in {}{}", grouped(fit.kernels.size()), humanBytes(static_cast<double>(model)),
                   outcome.evaluation
-                      ? fmt::format(", storing them cost {} dB", fixed(outcome.quantisation_loss_db, 3))
+                      ? fmt::format(", quantisation cost {} dB", fixed(outcome.quantisation_loss_db, 3))
                       : std::string()));
   rows.emplace_back(
       "fit",
@@ -166,12 +166,12 @@ ReportPage::Rows fitRows(const FitOutcome& outcome) {
                   outcome.config.train.seed,
                   fit.resumed_at > 0 ? fmt::format(", resumed at {}", fit.resumed_at) : std::string()));
   rows.emplace_back(
-      "time",
-      fmt::format("{} to start, {} to optimise ({:.2f} ms per step, {})", humanSeconds(outcome.init_seconds),
-                  humanSeconds(fit.history.optimise_seconds), 1e3 * fit.median_step_seconds,
-                  counted(static_cast<std::size_t>(threadCount()), "thread", "threads")));
+      "time", fmt::format("{} to initialise, {} to optimise ({:.2f} ms per step, {})",
+                          humanSeconds(outcome.init_seconds), humanSeconds(fit.history.optimise_seconds),
+                          1e3 * fit.median_step_seconds,
+                          counted(static_cast<std::size_t>(threadCount()), "thread", "threads")));
   rows.emplace_back("memory",
-                    fmt::format("{} at most", humanBytes(static_cast<double>(peakResidentBytes()))));
+                    fmt::format("{} at its peak", humanBytes(static_cast<double>(peakResidentBytes()))));
   return rows;
 }
 

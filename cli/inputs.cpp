@@ -31,7 +31,7 @@ Result<Asset> readAsset(Session& session, const std::filesystem::path& path) {
   auto asset = loadAsset(path, options);
   session.console.end();
   for (const std::filesystem::path& file : references) {
-    auto apart = session.files.alsoReads(file, fmt::format("as a part of {}", displayPath(path.filename())));
+    auto apart = session.files.alsoReads(file, fmt::format("part of {}", displayPath(path.filename())));
     if (!apart) return apart.error();
   }
   return asset;

@@ -216,7 +216,7 @@ void showMesh(Console& console, const LoadedAsset& subject) {
   const Appearance& appearance = subject.appearance;
   const double visible = visibleShare(*subject.surface, appearance);
   console.table(
-      {{!appearance.hasColor() ? "no: every material has one colour, without textures or vertex colours"
+      {{!appearance.hasColor() ? "no: every material has a single colour, without textures or vertex colours"
         : visible > 0          ? "yes"
                                : "no: nothing is visible"}});
   if (appearance.hasColor() && appearance.constantFaces() > 0) {

@@ -43,17 +43,19 @@ struct VerbEntry {
 
 constexpr VerbEntry kVerbs[] = {
     {"fit", "Fit kernels to an asset and write them as a GLB", makeFit},
-    {"inspect", "Say what is in a file and what is wrong with its mesh", makeInspect},
+    {"inspect", "Describe a file and report problems of its mesh", makeInspect},
     {"eval", "Measure how close a fitted texture comes to its asset", makeEval},
-    {"query", "Colours of a fitted texture at given points", makeQuery},
-    {"render", "Draw a file: views, turntable, contact sheet, error and coverage maps, UV atlas", makeRender},
+    {"query", "Look up colours of a fitted texture at given points", makeQuery},
+    {"render",
+     "Draw an asset or a product: views, turntable, contact sheet, error and coverage maps, UV atlas",
+     makeRender},
     {"compare", "Measure how two pictures differ: PSNR, SSIM, MS-SSIM, FLIP, LPIPS", makeCompare},
     {"demo-asset", "Write the built-in pumpkin as a GLB", makeDemoAsset},
-    {"demo", "Grow, fit and evaluate the built-in pumpkin, with a report; needs no file", makeDemo},
-    {"bench", "Measure how fast this machine does what matters", makeBench},
+    {"demo", "Generate, fit and evaluate the built-in pumpkin, with a report; needs no input file", makeDemo},
+    {"bench", "Measure the speed of this machine with built-in benchmarks", makeBench},
 };
 
-constexpr const char* kHelpHint = "; 'heatskin --help' explains";
+constexpr const char* kHelpHint = "; see 'heatskin --help'";
 
 /// The likeliest meant verb, or nullptr if none is near.
 const char* nearestVerb(std::string_view given) {
@@ -74,7 +76,7 @@ const char* nearestVerb(std::string_view given) {
 Error unknownVerb(std::string_view given) {
   if (const char* nearest = nearestVerb(given)) {
     return usageError(
-        fmt::format("there is no verb '{}'; did you mean '{}'?{}", given, nearest, kHelpHint + 1));
+        fmt::format("there is no verb '{}'; did you mean '{}'? See 'heatskin --help'", given, nearest));
   }
   return usageError(fmt::format("there is no verb '{}'{}", given, kHelpHint));
 }
@@ -86,9 +88,11 @@ std::string overview() {
   for (const VerbEntry& entry : kVerbs)
     text += fmt::format("  {:<11} {}\n", entry.name, entry.description);
   text +=
-      "\nEvery verb has --help with an example, --json FILE, --seed, --threads, --max-memory and --quiet.\n"
-      "Exit codes: 0 done, 1 failed while working, 2 wrong usage, 3 input cannot be used.\n\n"
-      "Example:\n  heatskin demo-asset -o pumpkin.glb && heatskin render pumpkin.glb -o pumpkin.png\n";
+      "\n"
+      "Every verb has --help with an example, --json FILE, --seed, --threads, --max-memory and --quiet.\n"
+      "Exit codes: 0 success, 1 failure while running, 2 wrong usage, 3 unusable input.\n\n"
+      "Example:\n"
+      "  heatskin demo-asset -o pumpkin.glb && heatskin render pumpkin.glb -o pumpkin.png\n";
   return text;
 }
 
@@ -107,8 +111,8 @@ class HelpFormatter : public CLI::Formatter {
   }
 
   std::string make_positionals(const CLI::App* app) const override {
-    return make_group("Input", true,
-                      app->get_options([](const CLI::Option* o) { return o->get_positional(); }));
+    const auto inputs = app->get_options([](const CLI::Option* o) { return o->get_positional(); });
+    return inputs.empty() ? std::string() : make_group("Input", true, inputs);
   }
 
   std::string make_usage(const CLI::App* app, std::string /*name*/) const override {
@@ -128,27 +132,28 @@ class HelpFormatter : public CLI::Formatter {
 
 void addCommonOptions(CLI::App& app, CommonOptions& common, std::string& max_memory) {
   const std::string title = "Options of every verb";
-  app.get_help_ptr()->description("This text");
+  app.get_help_ptr()->description("Print this help");
   app.add_option("--json", common.json, "Write results as JSON to FILE; - is stdout")
       ->type_name("FILE")
       ->group(title);
-  app.add_option("--seed", common.seed, "Seed of everything random; same seed, same bytes")
+  app.add_option("--seed", common.seed, "Random seed; the same seed gives the same bytes")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))  // as TOML has it
       ->capture_default_str()
       ->group(title);
   app.add_option("--threads", common.threads,
-                 "Threads to use, at most the machine's; 0: all cores; results do not depend on it")
+                 "Number of threads, at most one per core; 0: all cores. Results do not depend on it")
       ->type_name("N")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str()
       ->group(title);
-  app.add_option(
-         "--max-memory", max_memory,
-         "Refuse what would need more memory, such as 4G or 500M (default: four fifths of what there is)")
+  app.add_option("--max-memory", max_memory,
+                 "Memory limit such as 4G or 500M; work that needs more is refused (default: four fifths of "
+                 "the memory there is)")
       ->type_name("SIZE")
       ->group(title);
-  app.add_flag("--quiet,-q", common.quiet, "Only errors: no progress, warnings or results on the terminal")
+  app.add_flag("--quiet,-q", common.quiet,
+               "Print errors only: no progress, warnings or results on the terminal")
       ->group(title);
 }
 
@@ -177,7 +182,7 @@ Result<void> runVerb(const VerbEntry& entry, std::vector<std::string> arguments,
   std::string command = fmt::format("heatskin {}", entry.name);
   for (const std::string& argument : arguments)
     command += " " + shellWord(argument);
-  const std::string hint = fmt::format("; 'heatskin {} --help' explains", entry.name);
+  const std::string hint = fmt::format("; see 'heatskin {} --help'", entry.name);
   if (auto numbers = checkNumberOptions(app, arguments); !numbers)
     return usageError(numbers.error().message + hint);
   try {
@@ -205,7 +210,7 @@ Result<void> runVerb(const VerbEntry& entry, std::vector<std::string> arguments,
     const auto bytes = parseBytes(max_memory);
     if (!bytes) {
       return usageError(
-          fmt::format("--max-memory {}: give a size such as 4G or 500M; 'heatskin {} --help' explains",
+          fmt::format("--max-memory {}: give a size such as 4G or 500M; see 'heatskin {} --help'",
                       oneLine(max_memory), entry.name));
     }
     setMemoryBudget(*bytes);
@@ -215,14 +220,14 @@ Result<void> runVerb(const VerbEntry& entry, std::vector<std::string> arguments,
   }
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   if (common.threads > cores) {
-    console.warning(fmt::format("--threads {}: this machine has {}, which are used", common.threads,
+    console.warning(fmt::format("--threads {}: this machine has only {}; using those", common.threads,
                                 counted(static_cast<std::size_t>(cores), "core", "cores")));
   }
   setThreadCount(std::min(common.threads, cores));
   // For comparisons and for reproducing another machine's roundings.
   if (const char* level = std::getenv("HEATSKIN_SIMD"); level != nullptr && !setSimdLevel(level)) {
-    return usageError(
-        fmt::format("HEATSKIN_SIMD={} is none of {}", oneLine(level), fmt::join(simdLevels(), ", ")));
+    return usageError(fmt::format("HEATSKIN_SIMD={} is unknown; choose one of {}", oneLine(level),
+                                  fmt::join(simdLevels(), ", ")));
   }
   if (auto ready = verb->prepare(session); !ready) return ready;
   if (auto settled = session.files.settle(); !settled) return settled;
@@ -237,7 +242,7 @@ Result<void> run(const std::vector<std::string>& arguments, Console& console) {
     std::string names;
     for (const VerbEntry& entry : kVerbs)
       names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
-    return usageError(fmt::format("no verb given: one of {}{}", names, kHelpHint));
+    return usageError(fmt::format("no verb given; choose one of {}{}", names, kHelpHint));
   }
   const std::string& first = arguments[0];
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
@@ -266,7 +271,7 @@ void occupyStandardStreams() {
 constexpr std::string_view kOutOfMemory =
     "out of memory; use a smaller input, a machine with more memory or a higher limit (ulimit -v)";
 constexpr std::string_view kRefused =
-    "the system gives no more threads or memory; raise the limits (ulimit -u, ulimit -v) or use --threads 1";
+    "the system refuses more threads or memory; raise the limits (ulimit -u, ulimit -v) or use --threads 1";
 
 /// An exception where none may leave (a thread, a destructor) still ends as one line.
 [[noreturn]] void terminated() {

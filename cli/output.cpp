@@ -41,7 +41,7 @@ Result<void> makeOutputFolder(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
   if (error) {
-    return failure(fmt::format("{}: the folder cannot be made: {}", displayPath(path), error.message()));
+    return failure(fmt::format("{}: the folder cannot be created: {}", displayPath(path), error.message()));
   }
   return {};
 }

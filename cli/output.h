@@ -1,6 +1,6 @@
 #pragma once
 
-// Files the verbs write: looked at before the work begins, written whole or not at all.
+// Files the verbs write: checked before the work begins, written atomically.
 
 #include <cstdint>
 #include <filesystem>

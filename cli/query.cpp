@@ -102,24 +102,28 @@ Result<FoundPoints> findPoints(const Product& product, const Table& table) {
 class Query : public Verb {
  public:
   void describe(CLI::App& app) override {
-    app.add_option("FILE", file_, "A .glb file that 'heatskin fit' made")->required();
-    app.add_option(
-           "--points", points_,
-           "Where to look: x,y,z or face,b0,b1,b2 on every line (line of names allowed); .csv or .npy; - is "
-           "stdin")
+    app.add_option("FILE", file_, "A product: the .glb that 'heatskin fit' wrote")->required();
+    app.add_option("--points", points_,
+                   "The points, one per line: x,y,z or face,b0,b1,b2 (a header line is allowed); .csv or "
+                   ".npy; - is stdin")
         ->required()
         ->type_name("FILE");
-    app.add_option("-o,--output", output_, "Where r,g,b (sRGB, 0..1) go, .csv or .npy; stdout unless given")
+    app.add_option("-o,--output", output_,
+                   "File for the colours r,g,b (sRGB, 0..1): .csv or .npy (default: stdout)")
         ->type_name("FILE");
-    app.add_flag("--no-header", no_header_, "Leave out the first line of a .csv, the names of the columns");
-    app.add_flag("--coverage", coverage_, "A fourth column: the weight sum; below 1 the mean colour shows");
+    app.add_flag("--no-header", no_header_, "Write no header line (the column names) into a .csv");
+    app.add_flag(
+        "--coverage", coverage_,
+        "Add a fourth column, the coverage (sum of kernel weights); below 1 the mean colour shows through");
     app_ = &app;
     app.footer(
-        "x,y,z are in the coordinates of the file; the nearest surface point answers.\n"
-        "face counts the triangles of the file from 0, over instances, their primitives and triangles; "
-        "b0,b1,b2\n"
-        "are barycentric coordinates for its corners in the order of the file.\n\n"
-        "Example:\n  heatskin query spot.glb --points points.csv\n"
+        "x,y,z are in the coordinates of the file; the colour is that of the nearest surface point.\n"
+        "face is the number of a triangle: counted from 0 through the file's instances, their primitives and "
+        "the\n"
+        "triangles of these. b0,b1,b2 are barycentric coordinates for its corners, in the order of the "
+        "file.\n\n"
+        "Example:\n"
+        "  heatskin query spot.glb --points points.csv\n"
         "  echo 0.1,0.2,0.3 | heatskin query spot.glb --points - --no-header\n"
         "  heatskin query spot.glb --points points.npy -o colors.npy --coverage");
   }
@@ -128,9 +132,9 @@ class Query : public Verb {
 
   Result<void> prepare(Session& session) override {
     if (app_->count("-o") > 0 && output_.empty())
-      return usageError("-o: the name of the file is empty; 'heatskin query --help' explains");
+      return usageError("-o: the name of the file is empty; see 'heatskin query --help'");
     if (points_.empty())
-      return usageError("--points: the name of the file is empty; 'heatskin query --help' explains");
+      return usageError("--points: the name of the file is empty; see 'heatskin query --help'");
     npy_ = output_.ends_with(".npy");
     if (!output_.empty() && !npy_ && !output_.ends_with(".csv") && !special(output_))
       return usageError(fmt::format("'{}' is neither a .csv nor a .npy file", output_));

@@ -14,15 +14,15 @@ struct Remedy {
 
 constexpr Remedy kRemedies[] = {
     {error_code::kMemoryLimit, " (--max-memory)"},
-    {error_code::kMachineMemory, " (--max-memory changes that)"},
+    {error_code::kMachineMemory, " (--max-memory sets another limit)"},
     {error_code::kUnknownOption, "; 'heatskin fit --list-options' lists all"},
     {error_code::kOtherMethod, " (fit --method)"},
-    {error_code::kNoKernels, "; 'heatskin fit' makes a file that has"},
+    {error_code::kNoKernels, "; give a product, the .glb that 'heatskin fit' wrote"},
     {error_code::kNoCheckpoint, "; start without --resume"},
     {error_code::kDamagedCheckpoint, "; start over without --resume"},
     {error_code::kOtherCheckpoint, " or start over without --resume"},
     {"few_kernels", " (--kernels)"},
-    {"budget_raised", " (--kernels keeps it lower)"},
+    {"budget_raised", " (--kernels sets another one)"},
 };
 
 std::string withRemedy(const std::string& message, std::string_view code) {

@@ -68,70 +68,82 @@ class Render : public Verb {
     app_ = &app;
     app.add_option("FILE", file_, "An asset (.glb, .gltf, .obj, .ply), or a product of 'heatskin fit'")
         ->required();
-    app.add_option("-o,--output", output_, "The picture; several get _0, _1, ... before the extension")
+    app.add_option("-o,--output", output_,
+                   "The picture to write; several pictures get _0, _1, ... before the extension")
         ->required()
         ->type_name("OUT.png");
-    app.add_option("--size", size_text_, "Pixels: 512 or 800x600 (default 512; atlas 1024)")->type_name("N");
+    app.add_option("--size", size_text_, "Size in pixels, such as 512 or 800x600 (default 512; atlas 1024)")
+        ->type_name("N");
     auto* view = app.add_option("--view", view_, "One of the 8 standard views")
                      ->type_name("0..7")
                      ->check(CLI::Range(0, 7));
     auto* views = app.add_option("--views", views_, "The first N standard views (8: all)")
                       ->type_name("N")
                       ->check(CLI::Range(1, 8));
-    auto* turntable = app.add_option("--turntable", turntable_, "N views once around")
+    auto* turntable = app.add_option("--turntable", turntable_, "N views in a circle around the object")
                           ->type_name("N")
                           ->check(CLI::Range(1, 360));
-    auto* atlas = app.add_flag("--atlas", atlas_, "The UV atlas instead of a view");
-    auto* azimuth = app.add_option("--azimuth", azimuth_, "Degrees from the front towards the object's left")
+    auto* atlas = app.add_flag("--atlas", atlas_, "Draw the UV atlas instead of a view");
+    auto* azimuth = app.add_option("--azimuth", azimuth_,
+                                   "Camera angle in degrees from the front towards the object's left")
                         ->type_name("A")
                         ->check(CLI::Range(-360.0, 360.0));
-    app.add_option("--elevation", elevation_, "Degrees above the horizon (default 20)")
+    app.add_option("--elevation", elevation_, "Camera angle in degrees above the horizon (default 20)")
         ->type_name("E")
         ->check(CLI::Range(-90.0, 90.0));
-    app.add_flag("--sheet", sheet_, "All views on one contact sheet");
+    app.add_flag("--sheet", sheet_, "Put all views on one contact sheet");
     app.add_option("--mode", mode_,
-                   "shaded: studio light; albedo: colours without light; normals; of a product also error "
-                   "(needs --reference) and coverage")
+                   "shaded (studio light), albedo (unlit colours), normals; for a product also error (needs "
+                   "--reference) and coverage")
         ->type_name("MODE")
         ->check(CLI::IsMember({"albedo", "shaded", "normals", "error", "coverage"}))
         ->capture_default_str();
     app.add_option("--reference", reference_file_, "The asset a product was fitted to, for --mode error")
         ->type_name("ASSET");
-    app.add_option("--error-full", error_full_, "Error drawn brightest, 8-bit levels")
+    app.add_option("--error-full", error_full_, "Error that is shown brightest, in 8-bit levels")
         ->type_name("N")
         ->check(CLI::Range(1.0f, 255.0f))
         ->capture_default_str();
-    app.add_flag("--no-legend", no_legend_, "Error and coverage maps without their scale below");
+    app.add_flag("--no-legend", no_legend_, "Leave out the colour scale below error and coverage maps");
     app.add_option("--filter", filter_,
-                   "How textures are read: auto (as the asset's samplers say), nearest, bilinear or paper")
+                   "Texture filter: auto (what the asset's samplers say), nearest, bilinear or paper (the "
+                   "paper's formula)")
         ->type_name("FILTER")
         ->check(CLI::IsMember(filterChoices()))
         ->capture_default_str();
-    app.add_option("--aa", samples_, "N x N samples per pixel (default 3; 1 is jagged, and exact in albedo)")
+    app.add_option("--aa", samples_,
+                   "Antialiasing with N x N samples per pixel (default 3; with 1 edges are jagged and albedo "
+                   "colours are exact)")
         ->type_name("N")
         ->check(CLI::Range(1, 8));
-    app.add_option("--wire", wire_, "Draw the faces' edges this many pixels wide")
+    app.add_option("--wire", wire_, "Draw the edges of the faces, W pixels wide")
         ->type_name("W")
         ->check(CLI::Range(0.0, 16.0));
-    app.add_option("--background", background_, "Colour such as ffffff, or transparent")->type_name("RRGGBB");
+    app.add_option("--background", background_, "Background colour such as ffffff, or transparent")
+        ->type_name("RRGGBB");
     for (auto* a : {view, views, turntable, atlas, azimuth}) {
       for (auto* b : {view, views, turntable, atlas, azimuth}) {
         if (a != b) a->excludes(b);
       }
     }
     app.footer(
-        "Without options: the object in studio light, three quarters from its front (+Z; OBJ and PLY do not "
-        "say\nwhere front is: where the upper part of a long object leans), as large as the frame allows. "
-        "--view and\n--views are the cameras of eval. Cut-outs (MASK) and blended materials (BLEND) let "
-        "through what is\nbehind them, in linear light; both sides of faces are drawn, of blended ones that "
-        "are not doubleSided\nthe front only. --background transparent keeps alpha and leaves out the shadow "
-        "on the "
-        "floor.\n\n"
-        "Maps. error: largest difference of a colour channel in 8-bit levels, black 0, over violet, red and\n"
-        "orange to pale yellow at --error-full. coverage: the sum of the kernels' weights, dark red 0, pale "
-        "1\n"
-        "(covered), blue-green 4; below 1 a colour fades to the mean colour. The scale is drawn below the\n"
-        "picture, which grows by it.\n\n"
+        "Without options the object is drawn in studio light, in a three-quarter view from its front, as "
+        "large as\n"
+        "the frame allows. The front is +Z; OBJ and PLY do not define it: there it is the side towards which "
+        "the\n"
+        "upper part of a long object leans. --view and --views use the cameras of 'heatskin eval'. What is "
+        "behind\n"
+        "cut-out (MASK) and blended (BLEND) materials shows through, blended in linear light. Both sides of "
+        "faces\n"
+        "are drawn, except that blended materials that are not doubleSided show only their front.\n"
+        "--background transparent keeps alpha and leaves out the shadow on the floor.\n\n"
+        "An error map shows the largest difference of any colour channel, in 8-bit levels, from black (0) "
+        "through\n"
+        "violet, red and orange to pale yellow (--error-full and more). A coverage map shows the sum of "
+        "kernel\n"
+        "weights: dark red is 0, pale is 1 (covered), blue-green is 4; below 1 colours fade to the mean "
+        "colour.\n"
+        "The colour scale is added below the picture, which gets taller by it.\n\n"
         "Example:\n"
         "  heatskin render model.glb -o model.png --size 1024\n"
         "  heatskin render model.glb -o views.png --views 8 --sheet\n"
@@ -172,9 +184,10 @@ class Render : public Verb {
     }
     if (app_->count("--filter") > 0 && subject->fitted && mode_ != "error" &&
         subject->transparency(filter()).opaque()) {
-      session.console.warning(fmt::format(
-          "{}: --filter has no effect: colours come from kernels, and no texture of the file is see-through",
-          file_));
+      session.console.warning(
+          fmt::format("{}: --filter has no effect: the colours come from kernels, and no texture of the file "
+                      "has transparency",
+                      file_));
     }
     if (mode_ != "error") return draw(session, *subject, colors(*subject));
 
@@ -192,15 +205,13 @@ class Render : public Verb {
  private:
   /// Everything that can be wrong before the file is read.
   Result<void> checkOptions() {
-    if (output_.empty())
-      return usageError("-o: the name of the file is empty; 'heatskin render --help' explains");
+    if (output_.empty()) return usageError("-o: the name of the file is empty; see 'heatskin render --help'");
     size_ = {atlas_ ? 1024 : 512, atlas_ ? 1024 : 512};
     if (!size_text_.empty()) {
       const auto size = parseSize(size_text_);
       if (!size) {
         return usageError(
-            fmt::format("--size {}: give 512 or 800x600, each side 1 to {}; 'heatskin render "
-                        "--help' explains",
+            fmt::format("--size {}: give 512 or 800x600, each side 1 to {}; see 'heatskin render --help'",
                         size_text_, kLongestSide));
       }
       size_ = *size;
@@ -210,18 +221,18 @@ class Render : public Verb {
       background_color_ = parseColor(background_);
       if (!background_color_) {
         return usageError(
-            fmt::format("--background {}: give six hexadecimal digits such as f0f0f0, or "
-                        "transparent; 'heatskin render --help' explains",
+            fmt::format("--background {}: give six hexadecimal digits such as f0f0f0, or transparent; see "
+                        "'heatskin render --help'",
                         background_));
       }
     }
     if (mode_ == "error" && reference_file_.empty()) {
       return usageError(
-          "--mode error needs --reference ASSET, the asset that was fitted; 'heatskin render --help' "
-          "explains");
+          "--mode error needs --reference ASSET, the asset that the product was fitted to; see 'heatskin "
+          "render --help'");
     }
     if (mode_ != "error" && !reference_file_.empty()) {
-      return usageError("--reference is for --mode error only; 'heatskin render --help' explains");
+      return usageError("--reference applies to --mode error only; see 'heatskin render --help'");
     }
     if (auto useful = refuseIdleOptions(); !useful) return useful;
     several_ = (views_ > 1 || turntable_ > 1) && !sheet_;
@@ -247,7 +258,7 @@ class Render : public Verb {
     if (given("--error-full") && mode_ != "error")
       return idle("--error-full", "in mode " + mode_, "add --mode error or leave it out");
     if (transparent_ && sheet_)
-      return idle("--background transparent", "with --sheet, whose labels need a ground",
+      return idle("--background transparent", "with --sheet, whose labels need a background",
                   "leave out --sheet for one file per picture");
     if (no_legend_ && !map()) return idle("--no-legend", "in mode " + mode_, "only maps have a scale");
     if (given("--filter") && (mode_ == "normals" || mode_ == "coverage") && !atlas_)

@@ -98,6 +98,9 @@ TEST_F(EvalTest, NamesTheFilterAndReportsBoth) {
   const auto both = figures({"--filter", "both"});
   EXPECT_EQ(both["by_filter"]["paper"]["surface_psnr"], paper["surface_psnr"]);
   EXPECT_EQ(both["by_filter"]["bilinear"]["surface_psnr"], bilinear["surface_psnr"]);
+  // On the terminal, figures that depend on the filter stand together, before those that do not.
+  const auto shown = runHeatskin({"eval", product_, "--reference", asset_, "--filter", "both"}).out;
+  EXPECT_LT(shown.find("surface, paper"), shown.find("uncovered")) << shown;
   EXPECT_EQ(runHeatskin({"eval", product_, "--reference", asset_, "--filter", "cubic"}).exit_code, 2);
 }
 

@@ -137,8 +137,10 @@ TEST_F(FitCli, ABudgetThatCannotCoverIsRaisedOrWarnedAbout) {
   EXPECT_EQ(json::parse(folder_.read("l.json"))["warnings"].size(), 1u);
   // A budget that was named stays.
   const std::string kept = fitted({"--kernels", "100"});
-  EXPECT_NE(kept.find("100 kernels are too few to cover the surface (1,500 separate parts): it takes 1,500"),
-            std::string::npos)
+  EXPECT_NE(
+      kept.find(
+          "100 kernels are too few to cover the surface (1,500 separate parts): it takes at least 1,500"),
+      std::string::npos)
       << kept;
   EXPECT_NE(folder_.read("l.toml").find("max_kernels = 100\n"), std::string::npos);
   EXPECT_EQ(fitted({"--kernels", "3000"}).find("warning"), std::string::npos);
@@ -295,11 +297,11 @@ TEST_F(FitCli, RefusesWhatCannotBe) {
   expectRefusal({"fit", "-o", folder_ / "o.glb"}, 2, "ASSET");
   expectRefusal(command("o.obj"), 2, ".glb");
   expectRefusal(command("missing/o.glb"), 1, "does not exist");
-  expectRefusal({"fit", asset(), "-o", asset()}, 2, "is read (ASSET)");
+  expectRefusal({"fit", asset(), "-o", asset()}, 2, "is an input (ASSET)");
   expectRefusal({"fit", asset(), "-o", "/dev/null"}, 2, "not a regular file");
   expectRefusal({"fit", folder_ / "none.glb", "-o", folder_ / "o.glb"}, 3, "none.glb");
   expectRefusal(command("o.glb", {"--method", "magic"}), 2,
-                "--method magic: there are local, thermal, spectral");
+                "--method magic: choose one of local, thermal, spectral");
   expectRefusal({"fit", asset(), "-o", folder_ / "o.glb", "--preset", "best"}, 2, "default, draft, paper");
   expectRefusal(command("o.glb", {"--preset", "draft"}), 2, "--preset");
   expectRefusal(command("o.glb", {"--set", "stepz=3"}), 2, "did you mean 'steps'?");
@@ -313,8 +315,8 @@ TEST_F(FitCli, RefusesWhatCannotBe) {
                 "'heatskin fit --list-options' lists all");
   expectRefusal(command("o.glb", {"--resume"}), 3, "there is no checkpoint to resume from");
   expectRefusal(command("o.glb", {"--resume=perhaps"}), 2, "--resume=auto");
-  expectRefusal(command("o.glb", {"--checkpoint", asset()}), 2, "would be replaced by the checkpoint");
-  expectRefusal(command("small.glb"), 2, "would be replaced");
+  expectRefusal(command("o.glb", {"--checkpoint", asset()}), 2, "would be overwritten by the checkpoint");
+  expectRefusal(command("small.glb"), 2, "would be overwritten");
   folder_.write("bad.toml", "steps = 3\nrates.colour = 1\n");
   expectRefusal({"fit", asset(), "-o", folder_ / "o.glb", "--config", folder_ / "bad.toml"}, 3,
                 "bad.toml:2: there is no option 'rates.colour'");

@@ -148,7 +148,7 @@ TEST(MethodsCli, AnUnknownMethodIsWrongUsage) {
   const std::string mesh = folder.write("mesh.obj", kTetrahedron);
   const auto outcome = runHeatskin({"fit", mesh, "-o", folder / "out.glb", "--method", "magic"});
   EXPECT_EQ(outcome.exit_code, 2);
-  EXPECT_NE(outcome.err.find("--method magic: there are local, thermal, spectral"), std::string::npos)
+  EXPECT_NE(outcome.err.find("--method magic: choose one of local, thermal, spectral"), std::string::npos)
       << outcome.err;
   EXPECT_EQ(folder.names(), std::set<std::string>{"mesh.obj"});
 }

@@ -102,7 +102,7 @@ TEST_F(Options, TheMethodIsTheOneThatWasSet) {
                      "--set " + set + " and --method local contradict each other");
     EXPECT_EQ(run(fit({"--steps", "2", "--set", set, "--method", method, "-q"})), 0) << last_.err;
   }
-  expectUsageError(fit({"--method", "magic"}), "--method magic: there are local, thermal, spectral");
+  expectUsageError(fit({"--method", "magic"}), "--method magic: choose one of local, thermal, spectral");
 }
 
 TEST_F(Options, OneValueIsGivenOnce) {
@@ -123,7 +123,7 @@ TEST_F(Options, WithoutEffectAreNotSilent) {
                 "--set sampling.error_power=0.5 has no effect: sampling.rule is paper");
   expectWarning({"inspect", mesh(), "--seed", "3"}, "--seed has no effect");
   const std::string glb = folder_ / "o.glb";
-  expectUsageError({"eval", glb, "--reference", mesh(), "--error-full", "8"}, "--error-full is for");
+  expectUsageError({"eval", glb, "--reference", mesh(), "--error-full", "8"}, "--error-full applies to");
   expectUsageError(
       {"query", glb, "--points", folder_.write("p.csv", "0,0,0\n"), "-o", folder_ / "o.npy", "--no-header"},
       "--no-header has no effect");
@@ -132,7 +132,7 @@ TEST_F(Options, WithoutEffectAreNotSilent) {
   expectUsageError(
       {"render", mesh(), "-o", folder_ / "o.png", "--views", "2", "--sheet", "--background", "transparent"},
       "--background transparent has no effect with --sheet");
-  expectUsageError({"bench", "walk", "--steps", "200"}, "--steps is for 'heatskin bench speed' only");
+  expectUsageError({"bench", "walk", "--steps", "200"}, "--steps applies to 'heatskin bench speed' only");
   expectUsageError({"bench", "walk", "--names"}, "--names");
   expectUsageError({"bench", "--repeats", "3"}, "--repeats needs the NAME");
   expectUsageError({"bench", "unfolding", "--repeats", "3"}, "--repeats has no effect on");
@@ -144,7 +144,8 @@ TEST_F(Options, ThreadsBeyondTheMachineAreCappedAloud) {
   ASSERT_EQ(run(fit({"--steps", "2", "--threads", "1024", "--json", "-"})), 0) << last_.err;
   if (cores >= 1024) GTEST_SKIP() << "a machine for which --threads 1024 is not too many";
   EXPECT_EQ(json::parse(last_.out)["threads"], cores);
-  EXPECT_NE(last_.err.find("--threads 1024: this machine has " + std::to_string(cores)), std::string::npos)
+  EXPECT_NE(last_.err.find("--threads 1024: this machine has only " + std::to_string(cores)),
+            std::string::npos)
       << last_.err;
 }
 

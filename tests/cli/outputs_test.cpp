@@ -86,24 +86,24 @@ TEST_F(Outputs, NeverReplaceAnInput) {
   const std::string mesh = folder_.write("mesh.obj", kTetrahedron);
   ASSERT_EQ(run({"render", mesh, "-o", at("a.png"), "--size", "32", "-q"}), 0) << last_.err;
   fs::copy_file(at("a.png"), at("b.png"));
-  const std::string replaced = "would be replaced by ";
+  const std::string replaced = "would be overwritten by ";
   expectRefused({"inspect", at("a.glb"), "--json", at("a.glb")}, 2, replaced + "--json");
   expectRefused(fit("o.glb", {"--json", at("a.glb")}), 2, replaced + "--json");
-  expectRefused(fit("o.glb", {"--json", at("small.toml")}), 2, "is read (--config)");
-  expectRefused(fit("a.glb"), 2, "is read (ASSET) and would be replaced by -o");
-  expectRefused(fit("small.glb"), 2, "is read (--config)");
+  expectRefused(fit("o.glb", {"--json", at("small.toml")}), 2, "is an input (--config)");
+  expectRefused(fit("a.glb"), 2, "is an input (ASSET) and would be overwritten by -o");
+  expectRefused(fit("small.glb"), 2, "is an input (--config)");
   expectRefused(fit("o.glb", {"--checkpoint", at("a.glb")}), 2, replaced + "the checkpoint");
-  expectRefused({"compare", at("a.png"), at("b.png"), "-o", at("a.png")}, 2, "is read (REFERENCE)");
-  expectRefused({"compare", at("a.png"), at("b.png"), "-o", at("b.png")}, 2, "is read (TEST)");
+  expectRefused({"compare", at("a.png"), at("b.png"), "-o", at("a.png")}, 2, "is an input (REFERENCE)");
+  expectRefused({"compare", at("a.png"), at("b.png"), "-o", at("b.png")}, 2, "is an input (TEST)");
   expectRefused({"compare", at("a.png"), at("b.png"), "--mask", at("b.png"), "--json", at("b.png")}, 2,
                 replaced + "--json");
-  expectRefused({"query", at("p.glb"), "--points", points, "-o", points}, 2, "is read (--points)");
+  expectRefused({"query", at("p.glb"), "--points", points, "-o", points}, 2, "is an input (--points)");
   expectRefused({"query", at("p.glb"), "--points", points, "-o", at("o.csv"), "--json", at("p.glb")}, 2,
-                "is read (FILE)");
+                "is an input (FILE)");
   expectRefused({"eval", at("p.glb"), "--reference", at("a.glb"), "--json", at("a.glb")}, 2,
-                "is read (--reference)");
-  expectRefused({"render", at("p.glb"), "-o", at("o.png"), "--json", at("p.glb")}, 2, "is read (FILE)");
-  expectRefused({"bench", "load", "--asset", mesh, "--json", mesh}, 2, "is read (--asset)");
+                "is an input (--reference)");
+  expectRefused({"render", at("p.glb"), "-o", at("o.png"), "--json", at("p.glb")}, 2, "is an input (FILE)");
+  expectRefused({"bench", "load", "--asset", mesh, "--json", mesh}, 2, "is an input (--asset)");
 }
 
 TEST_F(Outputs, NeverReplaceOneAnother) {
@@ -140,7 +140,7 @@ TEST_F(Outputs, AreTheSameFileUnderEveryName) {
   fs::create_directory(at("sub"));
   fs::create_directory_symlink(folder_.path(), at("sub/back"));
   for (const char* name : {"hard.json", "soft.json", "softer.json", "sub/../a.glb", "sub/back/a.glb"})
-    expectRefused({"inspect", at("a.glb"), "--json", at(name)}, 2, "is read (FILE)");
+    expectRefused({"inspect", at("a.glb"), "--json", at(name)}, 2, "is an input (FILE)");
   // Not there yet, but already the same.
   fs::create_symlink("o.glb", at("soon.json"));
   expectRefused({"demo-asset", "-o", at("o.glb"), "--json", at("soon.json")}, 2, "cannot hold both");
@@ -156,9 +156,9 @@ TEST_F(Outputs, SpareTheFilesAnAssetConsistsOf) {
   const std::string mesh = folder_.write(
       "mesh.obj",
       "mtllib mesh.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nusemtl m\nf 1/1 2/2 3/3\n");
-  expectRefused({"inspect", mesh, "--json", at("tex.png")}, 2, "is read (as a part of mesh.obj)");
-  expectRefused({"inspect", mesh, "--json", at("mesh.mtl")}, 2, "is read (as a part of mesh.obj)");
-  expectRefused({"render", mesh, "-o", at("tex.png")}, 2, "is read (as a part of mesh.obj)");
+  expectRefused({"inspect", mesh, "--json", at("tex.png")}, 2, "is an input (part of mesh.obj)");
+  expectRefused({"inspect", mesh, "--json", at("mesh.mtl")}, 2, "is an input (part of mesh.obj)");
+  expectRefused({"render", mesh, "-o", at("tex.png")}, 2, "is an input (part of mesh.obj)");
   const std::string positions(36, '\0');
   folder_.write("data.bin", positions);
   const std::string gltf =
@@ -168,7 +168,7 @@ TEST_F(Outputs, SpareTheFilesAnAssetConsistsOf) {
           "accessors":[{"bufferView":0,"componentType":5126,"count":3,"type":"VEC3","min":[0,0,0],"max":[0,0,0]}],
           "meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"nodes":[{"mesh":0}],
           "scenes":[{"nodes":[0]}],"scene":0})");
-  expectRefused({"inspect", gltf, "--json", at("data.bin")}, 2, "is read (as a part of m.gltf)");
+  expectRefused({"inspect", gltf, "--json", at("data.bin")}, 2, "is an input (part of m.gltf)");
 }
 
 TEST_F(Outputs, GoToStandardOutputHoweverItIsNamed) {
@@ -202,7 +202,7 @@ TEST_F(Outputs, ThatCannotBeWrittenAreFoundBeforeTheWork) {
       << "255 bytes are allowed, and a temporary file is made all the same: " << last_.err;
   // The product's name fits, but that of what lies beside it does not.
   expectRefused(fit(std::string(246, 'f') + ".glb"), 1, "the file name is too long");
-  expectRefused(fit("no/o.glb"), 1, "does not exist; make it first");
+  expectRefused(fit("no/o.glb"), 1, "does not exist; create it first");
   expectRefused(fit("a.glb/o.glb"), 1, "");
 
   fs::permissions(folder_.write("kept.json", "mine"), fs::perms::owner_read);

@@ -85,7 +85,7 @@ endforeach()
 # The programs of the tour, in the order in which they can run.
 set(bin ${work}/find_package_OFF)
 run("the pumpkin" ${prefix}/bin/heatskin demo-asset -o ${work}/model.glb --resolution 1000 --texture 256)
-run("the README's fit" ${bin}/fit_and_ask ${work}/model.glb ${work}/readme.glb)
+run("the README's fit" ${bin}/fit_and_query ${work}/model.glb ${work}/readme.glb)
 run("the tour's fit" ${bin}/whole_fit ${work}/model.glb ${work}/product.glb)
 if(NOT output MATCHES "^[0-9]+ kernels, surface PSNR [0-9.]+ dB\nface 0: [0-9. ]+$" OR NOT EXISTS ${work}/product.glb)
   message(FATAL_ERROR "the tour's fit printed '${output}'")

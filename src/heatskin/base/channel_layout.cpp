@@ -17,7 +17,7 @@ bool isName(std::string_view text) {
 /// What is wrong with a group on its own; empty if nothing is.
 std::string problemOf(const ChannelGroup& group) {
   if (group.count == 0 || group.count > kMaxChannels)
-    return fmt::format("has {} channels; 1 to {} are possible", group.count, kMaxChannels);
+    return fmt::format("has {} channels; 1 to {} are allowed", group.count, kMaxChannels);
   const auto [low, high] = group.range;
   // A hundred thousand floats in the range at least.
   constexpr float kSteps = 1e5f * 1.2e-7f;
@@ -27,7 +27,7 @@ std::string problemOf(const ChannelGroup& group) {
                        low, high, kMaxChannelValue);
   }
   if (!(group.rate > 0 && group.rate <= 1e6 && group.weight > 0 && group.weight <= 1e6))
-    return fmt::format("has rate {} and weight {}; both are above 0", group.rate, group.weight);
+    return fmt::format("has rate {} and weight {}; both must be above 0", group.rate, group.weight);
   const auto known = knownChannels();
   const auto same = std::find_if(known.begin(), known.end(),
                                  [&](const ChannelGroup& other) { return other.name == group.name; });

@@ -156,7 +156,7 @@ class Temporary {
     }
     if (auto made = create(target->path); !made) {
       return failure(displayPath(path) +
-                     ": no temporary file can be made beside it: " + made.error().message);
+                     ": no temporary file can be created beside it: " + made.error().message);
     }
     if (!writeAll(fd_, bytes)) return fail("cannot be written");
     if (::fchmod(fd_, mode) != 0) return fail("permissions cannot be set");
@@ -176,7 +176,7 @@ class Temporary {
       if (!writeAll(fd, direct_)) return fail("cannot be written");
       return {};
     }
-    if (::rename(name_.c_str(), target_.c_str()) != 0) return fail("cannot be put in place");
+    if (::rename(name_.c_str(), target_.c_str()) != 0) return fail("cannot be renamed to its final name");
     name_.clear();
     if (::close(std::exchange(fd_, -1)) != 0) return fail("cannot be closed");
     // The rename itself must survive a power cut, too; file systems that cannot sync a folder are left as
@@ -256,10 +256,11 @@ Result<OutputTarget> outputTarget(const fs::path& path) {
     }
     std::error_code error;
     const fs::path next = fs::read_symlink(target.path, error);
-    if (error) return failure(displayPath(path) + ": cannot be followed: " + error.message());
+    if (error)
+      return failure(displayPath(path) + ": the symbolic link cannot be followed: " + error.message());
     target.path = next.is_absolute() ? next : target.path.parent_path() / next;
   }
-  return failure(displayPath(path) + ": symbolic links lead in a circle");
+  return failure(displayPath(path) + ": symbolic links form a loop");
 }
 
 Result<void> checkWritable(const fs::path& path) {
@@ -280,12 +281,12 @@ Result<void> checkWritable(const fs::path& path) {
     }
     if (writeProtected(target->path, info)) return writeProtectedError(path);
   }
-  if (!target->path.has_filename()) return failure(displayPath(path) + ": names no file");
+  if (!target->path.has_filename()) return failure(displayPath(path) + ": does not name a file");
 
   const fs::path folder = folderOf(target->path);
   if (::stat(folder.c_str(), &info) != 0) {
-    return failure(fmt::format("{}: the folder {} {}; make it first", displayPath(path), displayPath(folder),
-                               errno == ENOENT ? "does not exist" : "cannot be used"));
+    return failure(fmt::format("{}: the folder {} {}; create it first", displayPath(path),
+                               displayPath(folder), errno == ENOENT ? "does not exist" : "cannot be used"));
   }
   if (!S_ISDIR(info.st_mode)) {
     return failure(fmt::format("{}: {} is not a folder", displayPath(path), displayPath(folder)));

@@ -103,11 +103,11 @@ Result<void> askMemory(std::string_view what, double bytes) {
     return n >= 1e9 ? fmt::format("{:.1f} GB", n * 1e-9) : fmt::format("{:.0f} MB", std::max(1.0, n * 1e-6));
   };
   const bool chosen = budget_set.load() != 0;
-  return inputError(
-      fmt::format("{} needs about {}, with what is held {}; {}", what, text(bytes), text(held + bytes),
-                  chosen ? fmt::format("the limit is {}", text(most))
-                         : fmt::format("{} may be used here", text(most))),
-      chosen ? error_code::kMemoryLimit : error_code::kMachineMemory);
+  return inputError(fmt::format("{} needs about {}, together with the memory in use {}; {}", what,
+                                text(bytes), text(held + bytes),
+                                chosen ? fmt::format("the limit is {}", text(most))
+                                       : fmt::format("the limit on this machine is {}", text(most))),
+                    chosen ? error_code::kMemoryLimit : error_code::kMachineMemory);
 }
 
 }  // namespace heatskin

@@ -262,7 +262,7 @@ TEST(Reference, ANoticeOfEqualCountsDoesNotContradictItself) {
   ASSERT_TRUE(reference);
   ASSERT_EQ(reference->notices().size(), 1u);
   const std::string& message = reference->notices()[0].message;
-  EXPECT_NE(message.find("(also 48 faces, but other ones)"), std::string::npos) << message;
+  EXPECT_NE(message.find("(also 48 faces, but different ones)"), std::string::npos) << message;
   EXPECT_EQ(message.find("e-"), std::string::npos) << "no exponents: " << message;
 }
 

@@ -100,7 +100,7 @@ Result<Reference> Reference::match(const Surface& texture_surface, const Surface
   const double apart = std::max(there.mean, back.mean) / kLongestSide;
   if (!(apart <= kOtherObjectDistance)) {
     return inputError(
-        fmt::format("{}: is not the object the texture was fitted to (the surfaces are {} % of its size "
+        fmt::format("{}: is not the object that the texture was fitted to (the surfaces are {} % of its size "
                     "apart on average); give the asset it was fitted to, in the same coordinates",
                     name, percentText(100 * apart)));
   }
@@ -110,7 +110,8 @@ Result<Reference> Reference::match(const Surface& texture_surface, const Surface
            "the reference is another mesh ({}): colours are compared at the nearest points, at most {} % of "
            "the object's size apart",
            reference_surface.faceCount() == texture_surface.faceCount()
-               ? fmt::format("also {}, but other ones", plural(texture_surface.faceCount(), "face", "faces"))
+               ? fmt::format("also {}, but different ones",
+                             plural(texture_surface.faceCount(), "face", "faces"))
                : fmt::format("{}, the texture has {}", plural(reference_surface.faceCount(), "face", "faces"),
                              texture_surface.faceCount()),
            percentText(100 * std::max(there.maximum, back.maximum) / kLongestSide)),

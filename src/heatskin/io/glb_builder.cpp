@@ -115,7 +115,7 @@ Result<std::vector<std::uint8_t>> GlbBuilder::finish() {
 
   const std::size_t total = 12 + 8 + text.size() + (bin_.empty() ? 0 : 8 + bin_.size());
   if (total > std::numeric_limits<std::uint32_t>::max()) {
-    return failure("a GLB cannot hold more than 4 GiB, and this asset needs " + std::to_string(total >> 20) +
+    return failure("a GLB cannot hold more than 4 GiB, but this asset needs " + std::to_string(total >> 20) +
                    " MiB: use fewer vertices or smaller images");
   }
   std::vector<std::uint8_t> glb(total);

@@ -126,18 +126,18 @@ Result<void> checkExtent(Asset& asset) {
   // Squares beyond these leave the normal range of single precision.
   constexpr double kLarge = 1e18, kSmall = 1e-18;
   if ((extent > kLarge || (extent > 0 && extent < kSmall)) && !hasNotice(asset, "extreme_coordinates")) {
-    asset.notices.push_back({"extreme_coordinates",
-                             "the object is " + shortNumber(extent) +
-                                 " units wide: we compute in double, but programs that use single precision "
-                                 "will fail on it"});
+    asset.notices.push_back(
+        {"extreme_coordinates", "the object is " + shortNumber(extent) +
+                                    " units wide: heatskin computes in double precision, but programs that "
+                                    "use single precision will fail on it"});
   }
   // Single precision has 24 bits; with fewer than ten left for the object, it visibly loses its shape.
   constexpr double kFarRatio = 1 << 14;
   if (extent > 0 && distance > kFarRatio * extent) {
     asset.notices.push_back(
         {"far_from_origin", "the object is " + shortNumber(extent) + " wide and " + shortNumber(distance) +
-                                " away from the origin: we keep it in double, but programs that use single "
-                                "precision will damage it"});
+                                " away from the origin: heatskin keeps it in double precision, but programs "
+                                "that use single precision will distort it"});
   }
   return {};
 }

@@ -52,7 +52,8 @@ class MtlParser {
     has_d_ = false;
     skipping_ = !names_.emplace(name).second;
     if (skipping_) {
-      warn("duplicate_material", "material " + quoteForMessage(name) + " is defined again: the first counts");
+      warn("duplicate_material",
+           "material " + quoteForMessage(name) + " is defined again: the first definition is used");
       return;
     }
     file_.materials.emplace_back().name = std::string(name);

@@ -57,7 +57,7 @@ Result<int> TextureFiles::loadImage(const std::string& name) {
       asset_.notices.push_back({code, "texture " + message + ": loaded without it"});
     } else if (unusable_ == kMaxListed + 1) {
       asset_.notices.push_back(
-          {"more_textures", "more textures than these cannot be used: loaded without them"});
+          {"more_textures", "further textures cannot be used either: loaded without them"});
     }
     return -1;
   };

@@ -133,10 +133,10 @@ void PreprocessingCache::store(const CacheKey& key, std::span<const std::uint8_t
     written = writeFileAtomically(folder_ / key.fileName(), bytes);
   }
   if (!written && notices_.empty()) {
-    notices_.push_back({"cache_not_written",
-                        fmt::format("preprocessing is not kept for the next run: {}; set HEATSKIN_CACHE to a "
-                                    "folder that can be written, or to off",
-                                    written.error().message)});
+    notices_.push_back(
+        {"cache_not_written", fmt::format("preprocessing cannot be cached for the next run: {}; set "
+                                          "HEATSKIN_CACHE to a writable folder, or to off",
+                                          written.error().message)});
   }
 }
 

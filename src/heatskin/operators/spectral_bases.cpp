@@ -91,12 +91,10 @@ Result<SpectralBases> buildSpectralBases(const Surface& surface, PreprocessingCa
   SpectralProfile& times = profile != nullptr ? *profile : unused;
   times = {};
   if (surface.vertexCount() > kMaxSpectralVertices) {
-    return inputError(
-        fmt::format(
-            "the mesh has {} vertices, above the {} the spectral method can hold in memory; simplify it "
-            "or use method local",
-            surface.vertexCount(), kMaxSpectralVertices),
-        error_code::kOtherMethod);
+    return inputError(fmt::format("the mesh has {} vertices, above the limit of {} for method spectral; "
+                                  "simplify it or use method local",
+                                  surface.vertexCount(), kMaxSpectralVertices),
+                      error_code::kOtherMethod);
   }
   SpectralBases bases;
   bases.vertex_count = surface.vertexCount();

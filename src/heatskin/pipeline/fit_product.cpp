@@ -58,12 +58,13 @@ std::string prefixOf(const Asset& asset) {
 Notice budgetNotice(const Asset& asset, const Surface& surface, const BudgetReport& report) {
   const std::size_t parts = surface.componentCount();
   const std::string what =
-      fmt::format("{}{} {} too few to cover the surface ({} separate {}): it takes {} at least",
+      fmt::format("{}{} {} too few to cover the surface ({} separate {}): it takes at least {}",
                   prefixOf(asset), grouped(report.before), report.before == 1 ? "kernel is" : "kernels are",
                   grouped(parts), parts == 1 ? "part" : "parts", grouped(report.needed));
   if (report.after == report.before) {
-    return {"few_kernels", fmt::format("{}, and where none is left the mean colour shows; {} would do", what,
-                                       grouped(report.ample))};
+    return {"few_kernels",
+            fmt::format("{}, and the mean colour will show where none is left; {} would be enough", what,
+                        grouped(report.ample))};
   }
   return {"budget_raised", fmt::format("{}; the budget was raised to {}", what, grouped(report.after))};
 }

@@ -190,7 +190,7 @@ Result<KernelSet> unpackKernels(const ProductExtension& extension, std::span<con
                                 const Asset& asset, const Surface& surface) {
   const SourceTriangles triangles(asset, surface);
   if (extension.triangles != triangles.size()) {
-    return inputError(fmt::format("was made for {}, the scene has {}: the geometry was changed",
+    return inputError(fmt::format("was made for {}, but the scene has {}: the geometry was edited",
                                   plural(extension.triangles, "triangle", "triangles"), triangles.size()));
   }
   const std::size_t stride = kernelBytes(extension.layout.size());
@@ -417,7 +417,7 @@ Result<bool> useStoredGeometry(Asset& asset) {
     }
     return changed;
   } catch (const std::bad_alloc&) {
-    return failure("the geometry does not fit into memory twice");
+    return failure("not enough memory for a copy of the geometry");
   }
 }
 
@@ -442,14 +442,14 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
   return writing<ProductWriter>([&]() -> Result<ProductWriter> {
     if (kernels.size() == 0) return failure("a product needs at least one kernel");
     if (kernels.layout.groups()[0].name != "base_color") {
-      return failure(fmt::format("a product begins with the channels of base_color, the kernels with {}",
-                                 kernels.layout.groups()[0].name));
+      return failure(fmt::format(
+          "the channels of a product must begin with base_color; those of the kernels begin with {}",
+          kernels.layout.groups()[0].name));
     }
     if (!kernels.mean.allFinite()) return failure("the mean is not a number");
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       if (kernels.positions[i].face >= surface->faceCount() || !isFinite(kernels, i)) {
-        return failure(
-            fmt::format("kernel {} has no place on the surface or a value that is not a number", i));
+        return failure(fmt::format("kernel {} is not on the surface or has a value that is not a number", i));
       }
     }
 
@@ -520,7 +520,7 @@ Result<std::vector<std::uint8_t>> ProductWriter::finish(const KernelTexture& tex
 Result<Product> ProductWriter::readBack(Asset file) const {
   const std::string name = file.path.empty() ? std::string() : displayPath(file.path) + ": ";
   const auto differs = [&](std::string_view what) {
-    return failure(fmt::format("{}{} are not what was written; is the disk all right?", name, what));
+    return failure(fmt::format("{}{} differ from what was written; check the disk", name, what));
   };
   try {
     if (!sameGeometry(file, impl_->stored)) return differs("the triangles");

@@ -347,7 +347,7 @@ Result<ProductExtension> readExtension(const std::string& text) {
   const std::string version_text = root.text("version");
   if (error) return *error;
   const auto version = parseVersion(version_text);
-  if (!version) return inputError(fmt::format("version '{}' is not of the form 1.0", version_text));
+  if (!version) return inputError(fmt::format("version '{}' is not of the form major.minor", version_text));
   const bool plain = (*version)[0] == kFormatMajor;
   if (!plain && (*version)[0] != kChannelFormatMajor) {
     return inputError(fmt::format("version {} is not supported, only {}.x and {}.x; use a newer heatskin",
@@ -396,7 +396,7 @@ Result<ProductExtension> readExtension(const std::string& text) {
   if (root.has("constantMaterials"))
     extension.constant_materials = root.increasing("constantMaterials", kMaxMaterials);
   if (!extension.constant_materials.empty() && !Appearance::knows(extension.layout))
-    root.refuse("has constantMaterials and channels that materials say nothing about");
+    root.refuse("has constantMaterials together with channels that materials do not define");
   extension.info.seed = seed;
   extension.info.steps = static_cast<int>(steps);
 

@@ -452,7 +452,7 @@ TEST(Product, WhatCannotBeStoredIsRefused) {
   f.kernels = randomKernels(*f.surface, 3, 1, *ChannelLayout::ofNames({"alpha", "base_color"}));
   const auto encoded = encodeProduct(f.asset, *f.surface, f.kernels, f.options, kInfo);
   ASSERT_FALSE(encoded);
-  EXPECT_NE(encoded.error().message.find("begins with the channels of base_color"), std::string::npos)
+  EXPECT_NE(encoded.error().message.find("must begin with base_color"), std::string::npos)
       << encoded.error().message;
 }
 
@@ -558,7 +558,7 @@ TEST(ProductReader, SaysWhatIsWrong) {
     EXPECT_NE(message.find(expected), std::string::npos) << from << " -> " << to << ": " << message;
   };
   contains("\"version\":\"1.1\"", "\"version\":\"3.1\"", "version 3.1 is not supported");
-  contains("\"triangles\":12", "\"triangles\":13", "geometry was changed");
+  contains("\"triangles\":12", "\"triangles\":13", "geometry was edited");
   contains("\"count\":3,\"aniso", "\"count\":2,\"aniso",
            "40 bytes are expected for 2 kernels, the buffer view has 60");
   contains("\"bufferView\":5,\"count\":3", "\"bufferView\":9,\"count\":3", "bufferView 9 does not exist");

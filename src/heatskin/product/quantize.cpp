@@ -128,13 +128,13 @@ std::optional<std::string> unpackKernel(std::span<const std::uint8_t> bytes, con
   const std::uint32_t color = take(at, 4);
   for (std::size_t c = 0; c < 3; ++c) {
     const std::uint32_t code = (color >> kColorShift[c]) & kColorMask[c];
-    if (code > 2 * kColorMiddle[c]) return "its colour is beyond 1";
+    if (code > 2 * kColorMiddle[c]) return "its colour is outside [-1, 1]";
     out.channels[static_cast<Eigen::Index>(c)] =
         static_cast<float>(static_cast<double>(code) / kColorMiddle[c] - 1);
   }
   for (std::size_t c = 3; c < channels; ++c) {
     const std::uint32_t code = take(at, 2);
-    if (code > 2 * kChannelMiddle) return "the value of a channel is beyond 1";
+    if (code > 2 * kChannelMiddle) return "the value of a channel is outside [-1, 1]";
     out.channels[static_cast<Eigen::Index>(c)] =
         static_cast<float>(static_cast<double>(code) / kChannelMiddle - 1);
   }

@@ -39,7 +39,7 @@ Result<VertexTarget> VertexTarget::make(const Surface& surface,
   VertexTarget target(std::move(layout));
   const std::size_t channels = target.layout_.size(), vertices = values.size() / channels;
   if (values.size() % channels != 0) {
-    return inputError(fmt::format("{} values are no whole number of vertices with {} channels each",
+    return inputError(fmt::format("{} values are not a multiple of {} channels, one set for each vertex",
                                   values.size(), channels));
   }
   target.corners_.reserve(3 * channels * surface.faceCount());

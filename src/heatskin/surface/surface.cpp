@@ -330,13 +330,13 @@ std::vector<Notice> Surface::notices() const {
       fmt::format("{} {} not orientable and cut open", r.nonorientable_components,
                   plural(r.nonorientable_components, "piece is", "pieces are")));
   add("flipped_faces", r.flipped_faces,
-      fmt::format("orientation was inconsistent: {} {} turned around", r.flipped_faces,
+      fmt::format("orientation was inconsistent: {} {} flipped", r.flipped_faces,
                   plural(r.flipped_faces, "face", "faces")));
   add("sliver_faces", r.sliver_faces,
       fmt::format("{} sliver {} kept (height below a millionth of the longest edge)", r.sliver_faces,
                   plural(r.sliver_faces, "face", "faces")));
   add("unused_vertices", r.unused_vertices,
-      fmt::format("{} {} used by no face dropped", r.unused_vertices,
+      fmt::format("{} unused {} dropped", r.unused_vertices,
                   plural(r.unused_vertices, "vertex", "vertices")));
   return notices;
 }

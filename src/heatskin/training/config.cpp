@@ -27,7 +27,8 @@ namespace {
 using Value = OptionValue;
 using Type = OptionType;
 
-constexpr Option kMethodOption[] = {choice<&MethodChoice::method, kMethodNames>("method", "evaluator")};
+constexpr Option kMethodOption[] = {choice<&MethodChoice::method, kMethodNames>(
+    "method", "how the response of a kernel at a point is computed: LocalHK, ThermalRF or HKTex")};
 
 /// The options of one struct inside a FitConfig.
 struct Section {
@@ -68,8 +69,8 @@ struct Entry : Option {
   /// One line, with when it counts.
   std::string text() const {
     if (when_key.empty()) return std::string(help);
-    if (when_key == "method") return fmt::format("{}; {} only", help, when_value);
-    return fmt::format("{}: {}", when_value, help);
+    if (when_key == "method") return fmt::format("{} (method {} only)", help, when_value);
+    return fmt::format("{} (only with {} = {})", help, when_key, when_value);
   }
 };
 
@@ -147,7 +148,7 @@ std::optional<std::string> rangeProblem(const Option& o, const Value& value) {
     number = *d;
   } else if (const auto* s = std::get_if<std::string_view>(&value)) {
     if (std::find(o.names.begin(), o.names.end(), *s) != o.names.end()) return {};
-    return fmt::format("'{}' is none of {}", *s, joined(o.names, ", "));
+    return fmt::format("'{}' is not one of {}", *s, joined(o.names, ", "));
   } else {
     return {};
   }
@@ -209,7 +210,7 @@ class TomlReader {
     FitConfig config;
     if (const toml::node* base = document.get("base")) {
       const auto name = base->value_exact<std::string>();
-      if (!name) return at(*base, "base is the name of a preset, a string");
+      if (!name) return at(*base, "base must be a string, the name of a preset");
       auto started = presetAt(*name, depth_ + 1);
       if (!started) return at(*base, started.error().message);
       config = std::move(*started);
@@ -217,7 +218,7 @@ class TomlReader {
     config.preset = presentableName(std::filesystem::path(source_).stem().string());
     if (const toml::node* preset = document.get("preset")) {
       const auto name = preset->value_exact<std::string>();
-      if (!name) return at(*preset, "preset is a name, a string");
+      if (!name) return at(*preset, "preset must be a string");
       config.preset = presentableName(*name);
     }
     if (auto done = readTable(document, "", config); !done) return done.error();
@@ -300,12 +301,12 @@ class TomlReader {
 
 Result<FitConfig> presetAt(std::string_view name, int depth) {
   constexpr int kMaxDepth = 8;  // presets that build upon each other in a circle are refused, not followed
-  if (depth > kMaxDepth) return inputError(fmt::format("preset '{}' builds upon itself", name));
+  if (depth > kMaxDepth) return inputError(fmt::format("preset '{}' is based on itself", name));
   for (const PresetText& preset : presetTexts()) {
     if (preset.name == name) return TomlReader(preset.text, fmt::format("{}.toml", name), depth).read();
   }
-  return usageError(
-      fmt::format("there is no preset '{}'; there are {}", printable(name), fmt::join(presetNames(), ", ")));
+  return usageError(fmt::format("there is no preset '{}'; choose one of {}", printable(name),
+                                fmt::join(presetNames(), ", ")));
 }
 
 template <class Number>

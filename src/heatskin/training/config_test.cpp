@@ -178,7 +178,7 @@ TEST(Config, WrongAssignmentsAreUsageErrorsAndChangeNothing) {
            {"rates.color=fast", "number"},
            {"wrap_angle=1", "true or false"},
            {"rates.decay=linear", "halving, cosine"},
-           {"method=magic", "none of local"}}) {
+           {"method=magic", "not one of local"}}) {
     FitConfig config;
     const auto done = setOption(config, assignment);
     ASSERT_FALSE(done) << assignment;
@@ -200,7 +200,7 @@ TEST(Config, WrongFilesAreOneLineWithTheLineNumber) {
            {"[rates]\ncolor = nan\n", "f.toml:2: rates.color: nan is outside"},
            {"[rates]\ncolor = inf\n", "f.toml:2: rates.color: inf is outside"},
            {"[rates]\ncolor = -0.1\n", "f.toml:2: rates.color: -0.1 is outside 0 .. 10000"},
-           {"[rates]\ndecay = \"slow\"\n", "f.toml:2: rates.decay: 'slow' is none of"},
+           {"[rates]\ndecay = \"slow\"\n", "f.toml:2: rates.decay: 'slow' is not one of"},
            {"[rates]\ndecay = 1\n", "f.toml:2: rates.decay must be one of"},
            {"rates = 1\n", "f.toml:1: rates is a section"},
            {"wrap_angle = 1\n", "f.toml:1: wrap_angle must be true or false"},
@@ -208,9 +208,9 @@ TEST(Config, WrongFilesAreOneLineWithTheLineNumber) {
            {"steps = \n", "f.toml:1: "},
            {"steps = 1\n[rates\n", "f.toml:2: "},
            {"steps = 99999999999999999999\n", "f.toml:1: "},
-           {"base = \"best\"\n", "f.toml:1: there is no preset 'best'; there are default, "},
-           {"base = 3\n", "f.toml:1: base is"},
-           {"preset = 3\n", "f.toml:1: preset is"},
+           {"base = \"best\"\n", "f.toml:1: there is no preset 'best'; choose one of default, "},
+           {"base = 3\n", "f.toml:1: base must be"},
+           {"preset = 3\n", "f.toml:1: preset must be"},
            {"\xff\xfe", "f.toml:1: "},
            {"[start]\nkernels = 6000\n", "start.kernels (6000) is above density.max_kernels (5000)"}}) {
     const auto config = parseConfig(text, "f.toml");

@@ -51,16 +51,16 @@ Result<void> checkOrigin(const Checkpoint& checkpoint, const InputHash& input, c
     return inputError(fmt::format("{}: {}", name, why), error_code::kOtherCheckpoint);
   };
   if (checkpoint.program != kVersion) {
-    return other(fmt::format("was written by heatskin {}, this is {}; finish with that version",
+    return other(fmt::format("was written by heatskin {}, this is {}; resume with that version",
                              checkpoint.program, kVersion));
   }
   if (checkpoint.input != input) {
-    return other("belongs to another asset (or this one has changed since); give that one");
+    return other("belongs to another asset, or this one has changed since; give the original asset");
   }
   const auto before = parseConfig(checkpoint.config, name);
   if (!before) {
-    return other(
-        fmt::format("was written with other options ({}); finish with that version", before.error().message));
+    return other(fmt::format("was written with other options ({}); resume with the version that wrote it",
+                             before.error().message));
   }
   const auto differences = configDifferences(*before, config);
   if (!differences.empty()) {
@@ -97,7 +97,7 @@ Result<void> checkValues(const FitTarget& target, std::span<const SurfacePoint> 
 Result<void> checkSomethingToFit(const Surface& surface, const FitTarget& target) {
   if (!target.hasColor()) {
     return inputError(
-        "there is nothing to fit: no textures and no vertex colours, every material has one colour",
+        "there is nothing to fit: no textures and no vertex colours, every material has a single colour",
         error_code::kNothingToFit);
   }
   constexpr std::size_t kPoints = 4096;
@@ -187,7 +187,7 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
     if (result.history.losses.size() != steps || result.history.step_seconds.size() != steps ||
         !trainer.restore(std::move(checkpoint.state))) {
       const Error problem =
-          inputError(fmt::format("{}: holds a state that cannot be", name), error_code::kDamagedCheckpoint);
+          inputError(fmt::format("{}: holds an impossible state", name), error_code::kDamagedCheckpoint);
       if (auto over = startOver(problem); !over) return over.error();
     } else {
       result.resumed_at = trainer.stepsDone();

@@ -21,52 +21,52 @@ constexpr double kMaxLength = 10;  // five times the longest side of the boundin
 constexpr Option kTrain[] = {
     option<&TrainOptions::steps>("steps", 1, 1e7, "optimisation steps"),
     option<&TrainOptions::batch>("batch", 1, 1e6, "samples per step"),
-    option<&TrainOptions::rebuild_interval>("rebuild_interval", 1, 1e6, "steps between renewals of what depends on where kernels are"),
-    option<&TrainOptions::seed>("seed", 0, 0x1p63, "seed of everything random"),
-    choice<&TrainOptions::filter, kFilterNames>("filter", "how textures are read: auto is what the asset's samplers say; nearest and bilinear as in glTF; paper: round(u (W - 1)), for coordinates in [0, 1] only"),
-    option<&TrainOptions::transport_angle>("transport_angle", "carry angles along a walk instead of keeping them relative to the frame of the new face").when("method", "local"),
-    option<&TrainOptions::wrap_angle>("wrap_angle", "angles modulo pi instead of clamping").when("method", "local"),
-    choice<&TrainOptions::clamp_gradient, kClampGradients>("clamp_gradient", "gradient where a colour was clamped to [0, 1]: zero (the clamp's own) or straight-through (as if it had not been clamped); by_method: zero for local, straight-through for the others"),
+    option<&TrainOptions::rebuild_interval>("rebuild_interval", 1, 1e6, "steps between rebuilds of what depends on kernel positions (supports, neighbour lists)"),
+    option<&TrainOptions::seed>("seed", 0, 0x1p63, "random seed"),
+    choice<&TrainOptions::filter, kFilterNames>("filter", "texture filter: auto does what the asset's samplers say; nearest and bilinear are those of glTF; paper reads texel round(u (W - 1)), which is right for coordinates in [0, 1] only"),
+    option<&TrainOptions::transport_angle>("transport_angle", "parallel transport of angles along walks; otherwise an angle keeps its value in the frame of the new face").when("method", "local"),
+    option<&TrainOptions::wrap_angle>("wrap_angle", "angles wrap around modulo pi; otherwise they are clamped to [0, pi]").when("method", "local"),
+    choice<&TrainOptions::clamp_gradient, kClampGradients>("clamp_gradient", "gradient where a colour was clamped to [0, 1]: zero (the derivative of the clamp) or straight_through (as if nothing had been clamped); by_method: zero for local, straight_through for the others"),
 };
 
 constexpr Option kSampling[] = {
-    option<&SamplingOptions::pool>("pool", 1, kMaxSamples, "samples with known colours that batches are drawn from"),
-    choice<&SamplingOptions::rule, kSamplings>("rule", "independent draws as in the paper, or one in each of `batch` equal parts of the pool"),
-    option<&SamplingOptions::error_power>("error_power", 0, 4, "weight = (squared error + floor) ^ power").when("sampling.rule", "stratified"),
-    option<&SamplingOptions::error_floor>("error_floor", 0, 3, "added to the squared error").when("sampling.rule", "stratified"),
-    option<&SamplingOptions::correction>("correction", 0, 1, "losses are weighted by (mean weight / weight) ^ correction"),
+    option<&SamplingOptions::pool>("pool", 1, kMaxSamples, "size of the sample pool: surface points with known colours from which batches are drawn"),
+    choice<&SamplingOptions::rule, kSamplings>("rule", "how batches are drawn: paper draws samples independently, stratified draws one from each of `batch` equal parts of the pool"),
+    option<&SamplingOptions::error_power>("error_power", 0, 4, "importance sampling: the importance of a sample is (squared error + error_floor) ^ error_power").when("sampling.rule", "stratified"),
+    option<&SamplingOptions::error_floor>("error_floor", 0, 3, "importance sampling: added to the squared error of a sample").when("sampling.rule", "stratified"),
+    option<&SamplingOptions::correction>("correction", 0, 1, "exponent of the inverse-probability weights of losses: (mean importance / importance) ^ correction"),
 };
 
 constexpr Option kStart[] = {
-    option<&StartOptions::kernels>("kernels", 1, kMaxKernels, "kernels at the start"),
-    option<&StartOptions::texture_aware>("texture_aware", "colours from the surface instead of random ones"),
-    option<&StartOptions::detail_share>("detail_share", 0, 1, "of the kernels: placed where colours change, the rest evenly"),
-    choice<&StartOptions::mean, kStartMeans>("mean", "the mean colour is that of the kernels' first colours (METHOD), or that of the surface"),
+    option<&StartOptions::kernels>("kernels", 1, kMaxKernels, "initial number of kernels"),
+    option<&StartOptions::texture_aware>("texture_aware", "initial colours are those of the surface; otherwise random"),
+    option<&StartOptions::detail_share>("detail_share", 0, 1, "share of the initial kernels placed where colours change; the others are spread evenly"),
+    choice<&StartOptions::mean, kStartMeans>("mean", "initial mean colour: the mean of the kernels' initial colours, as in the paper, or of the surface"),
 };
 
 constexpr Option kRates[] = {
     option<&LearningRates::mean_color>("mean_color", 0, kMaxRate, "learning rate of the mean colour"),
-    option<&LearningRates::color>("color", 0, kMaxRate, "of residual colours"),
-    option<&LearningRates::angle>("angle", 0, kMaxRate, "of angles"),
-    option<&LearningRates::anisotropy>("anisotropy", 0, kMaxRate, "of anisotropies"),
-    option<&LearningRates::threshold>("threshold", 0, kMaxRate, "of thresholds"),
-    option<&LearningRates::sharpness>("sharpness", 0, kMaxRate, "of sharpnesses"),
-    option<&LearningRates::position>("position", 0, kMaxRate, "of positions"),
-    option<&LearningRates::momentum>("momentum", 0, 0.9999, "of positions"),
-    choice<&LearningRates::decay, kDecays>("decay", "halve after each fifth of the steps, or half a cosine"),
-    option<&LearningRates::final_rate>("final_rate", 0, 1, "factor at the end").when("rates.decay", "cosine"),
+    option<&LearningRates::color>("color", 0, kMaxRate, "learning rate of residual colours"),
+    option<&LearningRates::angle>("angle", 0, kMaxRate, "learning rate of angles"),
+    option<&LearningRates::anisotropy>("anisotropy", 0, kMaxRate, "learning rate of anisotropies"),
+    option<&LearningRates::threshold>("threshold", 0, kMaxRate, "learning rate of thresholds"),
+    option<&LearningRates::sharpness>("sharpness", 0, kMaxRate, "learning rate of sharpnesses"),
+    option<&LearningRates::position>("position", 0, kMaxRate, "learning rate of positions"),
+    option<&LearningRates::momentum>("momentum", 0, 0.9999, "momentum of position updates"),
+    choice<&LearningRates::decay, kDecays>("decay", "schedule of all learning rates: halved after each fifth of the steps, or half a period of a cosine"),
+    option<&LearningRates::final_rate>("final_rate", 0, 1, "learning rates at the last step, as a fraction of the initial ones").when("rates.decay", "cosine"),
 };
 
 constexpr Option kDensity[] = {
-    choice<&DensityOptions::rule, kDensities>("rule", "prune and densify as in the paper, or keep the budget full and move idle kernels to errors"),
-    option<&DensityOptions::max_kernels>("max_kernels", 1, kMaxKernels, "kernel budget"),
-    option<&DensityOptions::min_kernels>("min_kernels", 1, kMaxKernels, "pruning stops here"),
-    option<&DensityOptions::growth>("growth", 0, 10, "of the present number: new kernels at once"),
-    option<&DensityOptions::relocate_share>("relocate_share", 0, 1, "of the kernels, removed at once at most").when("density.rule", "budget"),
-    option<&DensityOptions::relocate_below>("relocate_below", 0, 1e3, "of the median cost of removal; only kernels below it go").when("density.rule", "budget"),
-    option<&DensityOptions::insert_share>("insert_share", 0, 1, "of the new kernels, at most, for places that no kernel covers; the rest splits").when("density.rule", "budget"),
-    option<&DensityOptions::cover_share>("cover_share", 0, 1, "of the kernels, taken from detail at once at most when the budget is full and places are uncovered").when("density.rule", "budget"),
-    option<&DensityOptions::cover_spare>("cover_spare", 0, 1e3, "fit: diffusion time, window and radius of local grow until the budget is so many times what covers the surface; 0: they stay"),
+    choice<&DensityOptions::rule, kDensities>("rule", "density control: paper prunes and densifies; budget keeps the budget full and moves kernels that contribute little to where errors are large"),
+    option<&DensityOptions::max_kernels>("max_kernels", 1, kMaxKernels, "kernel budget: the largest number of kernels"),
+    option<&DensityOptions::min_kernels>("min_kernels", 1, kMaxKernels, "pruning leaves at least this many kernels"),
+    option<&DensityOptions::growth>("growth", 0, 10, "most kernels added at a time, as a fraction of the current number"),
+    option<&DensityOptions::relocate_share>("relocate_share", 0, 1, "most kernels removed at a time, as a fraction of all").when("density.rule", "budget"),
+    option<&DensityOptions::relocate_below>("relocate_below", 0, 1e3, "only kernels whose removal costs less than this fraction of the median cost are removed").when("density.rule", "budget"),
+    option<&DensityOptions::insert_share>("insert_share", 0, 1, "largest fraction of new kernels inserted where the surface is uncovered; the others split existing kernels").when("density.rule", "budget"),
+    option<&DensityOptions::cover_share>("cover_share", 0, 1, "most kernels taken from detail at a time, as a fraction of all, when the budget is full and part of the surface is uncovered").when("density.rule", "budget"),
+    option<&DensityOptions::cover_spare>("cover_spare", 0, 1e3, "method local widens its diffusion time, window and radius until the budget is this many times what covers the surface; 0: never"),
 };
 
 // clang-format on

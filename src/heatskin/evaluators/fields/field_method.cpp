@@ -26,7 +26,7 @@ double planarReach(double diffusion_time, double window_sigma, double response) 
 Result<void> checkLists(const Surface& surface, std::size_t candidates) {
   const double pairs = kListedPerCandidate * static_cast<double>(candidates) * surface.faceCount();
   if (pairs <= kMostPairs) return {};
-  return inputError(fmt::format("{} faces with {} candidates each are more than can be held",
+  return inputError(fmt::format("{} faces with {} candidates each are more than the neighbour lists can hold",
                                 surface.faceCount(), candidates));
 }
 

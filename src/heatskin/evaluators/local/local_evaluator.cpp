@@ -163,9 +163,8 @@ Result<void> LocalEvaluator::check(const KernelSet& kernels, double share) const
   const double most = share * justifiedPairs(kernels.size(), supportSurface().faceCount());
   const double pairs = estimatePairs(kernels);
   if (pairs > most) {
-    return usageError(
-        fmt::format("{} kernels reach about {:.2g} faces in all, at most {:.2g} are worked with",
-                    kernels.size(), pairs, most));
+    return usageError(fmt::format("{} kernels reach about {:.2g} faces in all, above the limit of {:.2g}",
+                                  kernels.size(), pairs, most));
   }
   return askMemory(fmt::format("evaluating {} kernels that reach about {:.2g} faces", kernels.size(), pairs),
                    pairBytes(pairs));

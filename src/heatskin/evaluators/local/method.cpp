@@ -19,18 +19,18 @@ constexpr double kMaxLength = 10;  // five times the longest side of the boundin
 // buy a day of work.
 // clang-format off
 constexpr Option kOptions[] = {
-    option<&LocalOptions::diffusion_time>("diffusion_time", 1e-6, 1e3, "t of the heat kernel"),
-    option<&LocalOptions::window_sigma>("window_sigma", 0, kMaxLength, "sigma of the geodesic window; 0: no window (V0)"),
-    option<&LocalOptions::max_radius>("max_radius", 1e-4, kMaxLength, "cap of the support radius"),
-    option<&LocalOptions::support_tail>("support_tail", 1e-4, 0.5, "f at the rim of the support"),
-    option<&LocalOptions::candidates>("candidates", 1, kMostCandidates, "kernels a query looks at"),
-    choice<&LocalOptions::rule, kCandidateRuleNames>("candidate_rule", "which kernels, where a face has too many: the query's nearest (PQ), its face's (PF), or the query's nearest in units of their supports (by_reach)"),
+    option<&LocalOptions::diffusion_time>("diffusion_time", 1e-6, 1e3, "diffusion time t of the heat kernel"),
+    option<&LocalOptions::window_sigma>("window_sigma", 0, kMaxLength, "sigma of the geodesic window; 0: no window"),
+    option<&LocalOptions::max_radius>("max_radius", 1e-4, kMaxLength, "largest support radius"),
+    option<&LocalOptions::support_tail>("support_tail", 1e-4, 0.5, "kernel weight at which the support ends"),
+    option<&LocalOptions::candidates>("candidates", 1, kMostCandidates, "most kernels considered for one query point"),
+    choice<&LocalOptions::rule, kCandidateRuleNames>("candidate_rule", "which kernels are considered where a face has too many: those nearest to the query (per_query, the paper's PQ), those nearest to the face's centroid (per_face, the paper's PF), or those nearest to the query in units of their support radii (by_reach)"),
     option<&LocalOptions::isotropic>("isotropic", "ignore anisotropy and angle"),
-    option<&LocalOptions::euclidean>("euclidean", "chord distance and projected frame instead of developed ones"),
-    choice<&LocalOptions::sight, kSightNames>("sight", "what an unfolding must see: the last edge as in the paper, or what all edges before leave visible"),
-    option<&LocalOptions::edge_tolerance>("edge_tolerance", 0, 1, "of the edge window, in edge lengths"),
-    option<&LocalOptions::join_corners>("join_corners", "faces around a vertex see it at one place of a kernel's plane: smaller colour jumps across edges"),
-    option<&LocalOptions::proxy_faces>("proxy_faces", 0, 1e9, "supports of surfaces with more than twice as many faces live on a simplified copy with so many; 0: never"),
+    option<&LocalOptions::euclidean>("euclidean", "distances and frames in space instead of on the unfolded surface"),
+    choice<&LocalOptions::sight, kSightNames>("sight", "visibility in an unfolding: last_edge tests the last edge only, as in the paper; carried accumulates the visibility window through all edges crossed"),
+    option<&LocalOptions::edge_tolerance>("edge_tolerance", 0, 1, "how far beside an edge an unfolding may pass, in edge lengths"),
+    option<&LocalOptions::join_corners>("join_corners", "all faces around a vertex agree on its position in a kernel's plane, for smaller colour jumps across edges"),
+    option<&LocalOptions::proxy_faces>("proxy_faces", 0, 1e9, "on surfaces with more than twice this many faces, supports are computed on a simplified copy with about this many; 0: never"),
 };
 // clang-format on
 

@@ -12,9 +12,9 @@ namespace {
 
 // clang-format off
 constexpr Option kOptions[] = {
-    option<&HktexOptions::diffusion_time>("diffusion_time", 1e-6, 1e3, "t of the heat kernel"),
+    option<&HktexOptions::diffusion_time>("diffusion_time", 1e-6, 1e3, "diffusion time t of the heat kernel"),
     option<&HktexOptions::window_sigma>("window_sigma", 1e-6, 1e3, "sigma of the window over biharmonic distance"),
-    option<&HktexOptions::candidates>("candidates", 1, kMostCandidates, "kernels a query looks at"),
+    option<&HktexOptions::candidates>("candidates", 1, kMostCandidates, "most kernels considered for one query point"),
     option<&HktexOptions::modes>("modes", 2, 1024, "eigenpairs per operator"),
 };
 // clang-format on

@@ -12,14 +12,14 @@ namespace {
 
 // clang-format off
 constexpr Option kOptions[] = {
-    option<&ThermalOptions::diffusion_time>("diffusion_time", 1e-6, 1e3, "t of the heat kernel"),
+    option<&ThermalOptions::diffusion_time>("diffusion_time", 1e-6, 1e3, "diffusion time t of the heat kernel"),
     option<&ThermalOptions::window_sigma>("window_sigma", 1e-6, 1e3, "sigma of the window over routing distance"),
-    option<&ThermalOptions::candidates>("candidates", 1, kMostCandidates, "kernels a query looks at"),
-    option<&ThermalOptions::rank>("rank", 1, 512, "of the heat factors"),
+    option<&ThermalOptions::candidates>("candidates", 1, kMostCandidates, "most kernels considered for one query point"),
+    option<&ThermalOptions::rank>("rank", 1, 512, "rank of the heat factors"),
     option<&ThermalOptions::oversampling>("oversampling", 0, 256, "random vectors beyond the rank"),
-    option<&ThermalOptions::routing_time>("routing_time", 1e-9, 1e3, "tau: how much the routing embedding is smoothed"),
-    option<&ThermalOptions::routing_dimensions>("routing_dimensions", 1, 512, "of the routing embedding"),
-    option<&ThermalOptions::seed>("seed", 0, 0x1p63, "of the random vectors behind the factors"),
+    option<&ThermalOptions::routing_time>("routing_time", 1e-9, 1e3, "diffusion time tau that smooths the routing embedding"),
+    option<&ThermalOptions::routing_dimensions>("routing_dimensions", 1, 512, "dimensions of the routing embedding"),
+    option<&ThermalOptions::seed>("seed", 0, 0x1p63, "seed of the random vectors behind factors and routing"),
 };
 // clang-format on
 
