@@ -228,6 +228,107 @@ float wideThreshold(const KernelSet& kernels) {
   return *wide;
 }
 
+std::size_t roomFor(const DensityOptions& options, std::size_t present) {
+  return options.max_kernels - std::min(options.max_kernels, present);
+}
+
+/// The kernels that stay, by number: what would be missed least goes, unless it would be missed by coverage.
+/// `places` is how many kernels covering needs.
+std::vector<std::uint32_t> keptByCost(const TrainerState& state, const DensityOptions& options,
+                                      std::size_t places, Rebalance what, Cover& cover) {
+  const std::vector<double>& costs = state.statistics.costs;
+  const std::size_t before = costs.size();
+  const auto share = [&](double of) { return static_cast<std::size_t>(of * static_cast<double>(before)); };
+  std::vector<double> sorted = costs;
+  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(before / 2), sorted.end());
+  const double limit = options.relocate_below * std::max(0.0, sorted[before / 2]);
+  const std::vector<std::uint32_t> by_cost = orderedByFalling(costs);
+  const std::size_t least = std::min(options.min_kernels, before);
+  const std::size_t idle = what == Rebalance::kAll ? share(options.relocate_share) : 0;
+  std::vector<std::uint8_t> gone(before, 0);
+  std::size_t removed = 0;
+  for (std::size_t n = before; n > 0 && before - removed > least; --n) {
+    const std::uint32_t k = by_cost[n - 1];
+    const bool of_no_use = removed < idle && costs[k] <= limit;
+    const bool in_the_way =
+        roomFor(options, before - removed) < places && removed < idle + share(options.cover_share);
+    if (!of_no_use && !in_the_way) break;
+    if (!cover.remove(k)) continue;
+    gone[k] = 1;
+    ++removed;
+  }
+  std::vector<std::uint32_t> kept;
+  for (std::uint32_t k = 0; k < before; ++k) {
+    if (gone[k] == 0) kept.push_back(k);
+  }
+  return kept;
+}
+
+/// Up to `count` uncovered probes, by systematic draws: probes in the order of the surface, equal steps in
+/// accumulated squared error, the first at `offset` (in [0, 1)) of a step. None twice, however large its
+/// error.
+std::vector<std::uint32_t> drawUncovered(const Probes& probes, const Cover& cover,
+                                         const ChannelLayout& layout, std::size_t count, double offset) {
+  std::array<float, kMaxChannels> weights{};
+  for (std::size_t c = 0; c < layout.size(); ++c)
+    weights[c] = static_cast<float>(layout.groupOf(c).weight);
+  const auto need = [&](std::size_t i) {
+    if (!cover.uncovered(i)) return 0.0;
+    const float* errors = probes.errors.row(i);
+    float sum = 0;
+    for (std::size_t c = probes.errors.channels; c-- > 0;)
+      sum = weights[c] * (errors[c] * errors[c]) + sum;
+    return static_cast<double>(sum);
+  };
+  std::vector<std::uint32_t> drawn;
+  if (count == 0) return drawn;
+  double total = 0;
+  for (std::size_t i = 0; i < probes.size(); ++i)
+    total += need(i);
+  const double stride = total / static_cast<double>(count);
+  double target = stride * offset, sum = 0;
+  for (std::size_t i = 0; i < probes.size() && drawn.size() < count; ++i) {
+    sum += need(i);
+    if (sum <= target) continue;
+    while (target < sum)
+      target += stride;
+    drawn.push_back(static_cast<std::uint32_t>(i));
+  }
+  return drawn;
+}
+
+/// What inserted kernels take from those that are there.
+struct NewKernelShape {
+  explicit NewKernelShape(const KernelSet& kernels)
+      : sharpness(
+            static_cast<float>(std::accumulate(kernels.sharpnesses.begin(), kernels.sharpnesses.end(), 0.0) /
+                               static_cast<double>(kernels.size()))),
+        wide_threshold(wideThreshold(kernels)) {}
+
+  float sharpness;        ///< the mean
+  double wide_threshold;  ///< of the widest tenth
+};
+
+/// Adds a round kernel at a probe, coloured to mend the error around it.
+void insertAt(TrainerState& state, std::size_t probe, const Probes& probes, const Cover& cover,
+              const Cover::Surroundings& around, const NewKernelShape& shape) {
+  KernelSet& kernels = state.kernels;
+  const std::size_t k = append(state, 0);
+  kernels.positions[k] = probes.points[probe];
+  // With f = 1 at its centre the sum there becomes sum + c, the weight + 1.
+  const float weight = std::max(cover.weight(probe) + 1, 1.0f);
+  for (std::size_t c = 0; c < kernels.layout.size(); ++c) {
+    const float mean = kernels.mean[static_cast<Eigen::Index>(c)];
+    const float wanted = (around.target[c] - mean) * weight - cover.sums(probe)[c];
+    kernels.channels.row(k)[c] = std::clamp(wanted, -KernelRanges::kMaxResidual, KernelRanges::kMaxResidual);
+  }
+  kernels.anisotropies[k] = KernelRanges::kMinAnisotropy;
+  kernels.sharpnesses[k] = shape.sharpness;
+  // Responses fall with the square of the distance: the area covered goes with the logarithm.
+  kernels.thresholds[k] = insideThreshold(std::pow(shape.wide_threshold, around.uncovered));
+  state.statistics.hits[k] = state.statistics.contributions[k] = 0;
+}
+
 }  // namespace
 
 void prune(TrainerState& state, const DensityOptions& options, double scale) {
@@ -257,9 +358,8 @@ void densify(TrainerState& state, const TrainOptions& options, const Walker& wal
   while (!candidates.empty() &&
          !(state.statistics.errors[candidates.back()] / scale > constants::kErrorThreshold))
     candidates.pop_back();
-  const std::size_t room = d.max_kernels > present ? d.max_kernels - present : 0;
-  const std::size_t count =
-      std::min({candidates.size(), static_cast<std::size_t>(d.growth * static_cast<double>(present)), room});
+  const std::size_t grown = static_cast<std::size_t>(d.growth * static_cast<double>(present));
+  const std::size_t count = std::min({candidates.size(), grown, roomFor(d, present)});
   for (std::size_t n = 0; n < count; ++n)
     multiply(state, candidates[n], options, walker);
   std::fill(state.statistics.errors.begin(), state.statistics.errors.end(), 0.0);
@@ -268,101 +368,33 @@ void densify(TrainerState& state, const TrainOptions& options, const Walker& wal
 void rebalance(TrainerState& state, const TrainOptions& options, const Walker& walker, const Probes& probes,
                Rebalance what) {
   const DensityOptions& d = options.density;
-  KernelSet& kernels = state.kernels;
-  Cover cover(kernels, probes, constants::kCovered);
-  const std::size_t before = kernels.size();
+  Cover cover(state.kernels, probes, constants::kCovered);
+  const std::size_t before = state.kernels.size();
   const double probe_area =
       walker.surface().totalArea() / static_cast<double>(std::max<std::size_t>(probes.size(), 1));
   const std::size_t places = cover.placesNeeded(walker.surface(), probe_area);
 
-  // What would be missed least goes, unless it would be missed by coverage.
-  const auto share = [&](double of) { return static_cast<std::size_t>(of * static_cast<double>(before)); };
-  std::vector<double> sorted = state.statistics.costs;
-  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(before / 2), sorted.end());
-  const double limit = d.relocate_below * std::max(0.0, sorted[before / 2]);
-  const std::vector<std::uint32_t> by_cost = orderedByFalling(state.statistics.costs);
-  const std::size_t least = std::min(d.min_kernels, before);
-  const std::size_t idle = what == Rebalance::kAll ? share(d.relocate_share) : 0;
-  std::vector<std::uint8_t> gone(before, 0);
-  std::size_t present = before;
-  for (std::size_t n = before; n > 0 && present > least; --n) {
-    const std::uint32_t k = by_cost[n - 1];
-    const std::size_t removed = before - present;
-    const std::size_t room = d.max_kernels > present ? d.max_kernels - present : 0;
-    const bool of_no_use = removed < idle && state.statistics.costs[k] <= limit;
-    const bool wanted = room < places && removed < idle + share(d.cover_share);
-    if (!of_no_use && !wanted) break;
-    if (!cover.remove(k)) continue;
-    gone[k] = 1;
-    --present;
-  }
-  if (present < before) {
-    std::vector<std::uint32_t> kept;
-    for (std::uint32_t k = 0; k < before; ++k) {
-      if (gone[k] == 0) kept.push_back(k);
-    }
-    keep(state, kept);
-  }
+  const std::vector<std::uint32_t> kept = keptByCost(state, d, places, what, cover);
+  if (kept.size() < before) keep(state, kept);
+  const std::size_t present = kept.size();
 
-  const std::size_t room = d.max_kernels > present ? d.max_kernels - present : 0;
-  const std::size_t adding = std::min(
-      room, std::max<std::size_t>(1, static_cast<std::size_t>(d.growth * static_cast<double>(present))));
+  const std::size_t grown = static_cast<std::size_t>(d.growth * static_cast<double>(present));
+  const std::size_t adding = std::min(roomFor(d, present), std::max<std::size_t>(1, grown));
   const double inserted_share = what == Rebalance::kAll ? d.insert_share : 1;
   const std::size_t inserting =
       std::min(places, static_cast<std::size_t>(std::ceil(inserted_share * static_cast<double>(adding))));
-  const std::vector<std::uint32_t> by_error = orderedByFalling(state.statistics.errors);
-  const double wide_threshold = wideThreshold(kernels);
-  const auto mean_sharpness =
-      static_cast<float>(std::accumulate(kernels.sharpnesses.begin(), kernels.sharpnesses.end(), 0.0) /
-                         static_cast<double>(present));
-
-  std::array<float, kMaxChannels> channel_weights{};
-  for (std::size_t c = 0; c < kernels.layout.size(); ++c)
-    channel_weights[c] = static_cast<float>(kernels.layout.groupOf(c).weight);
-  // Systematic draws: probes in the order of the surface, equal steps in accumulated squared error.
-  const auto need = [&](std::size_t i) {
-    if (!cover.uncovered(i)) return 0.0;
-    const float* errors = probes.errors.row(i);
-    float sum = 0;
-    for (std::size_t c = probes.errors.channels; c-- > 0;)
-      sum = channel_weights[c] * (errors[c] * errors[c]) + sum;
-    return static_cast<double>(sum);
-  };
-  double total = 0;
-  for (std::size_t i = 0; i < probes.size(); ++i)
-    total += need(i);
   const RandomStream random(options.seed, streams::kSeeding + (static_cast<std::uint64_t>(state.step) << 8));
-  const double stride = inserting > 0 ? total / static_cast<double>(inserting) : 0;
-  double target = stride * random.uniform(0), sum = 0;
-  std::size_t inserted = 0;
-  for (std::size_t i = 0; i < probes.size() && inserted < inserting; ++i) {
-    sum += need(i);
-    if (sum <= target) continue;
-    // One kernel per probe, however large its error.
-    while (target < sum)
-      target += stride;
-    ++inserted;
-    const auto around = cover.around(i, walker.surface(), probe_area);
-    const std::size_t k = append(state, 0);
-    kernels.positions[k] = probes.points[i];
-    for (std::size_t c = 0; c < kernels.layout.size(); ++c) {
-      // With f = 1 at its centre the sum there becomes sum + c, the weight + 1.
-      const float weight = std::max(cover.weight(i) + 1, 1.0f);
-      const float mean = kernels.mean[static_cast<Eigen::Index>(c)];
-      const float wanted = (around.target[c] - mean) * weight - cover.sums(i)[c];
-      kernels.channels.row(k)[c] =
-          std::clamp(wanted, -KernelRanges::kMaxResidual, KernelRanges::kMaxResidual);
-    }
-    kernels.anisotropies[k] = KernelRanges::kMinAnisotropy;
-    kernels.sharpnesses[k] = mean_sharpness;
-    // Responses fall with the square of the distance: the area covered goes with the logarithm.
-    kernels.thresholds[k] = insideThreshold(std::pow(wide_threshold, around.uncovered));
-    state.statistics.hits[k] = state.statistics.contributions[k] = 0;
-  }
+  const std::vector<std::uint32_t> drawn =
+      drawUncovered(probes, cover, state.kernels.layout, inserting, random.uniform(0));
+  // Splitting is for the kernels that are there now: what is inserted knows no error yet.
+  const std::vector<std::uint32_t> by_error = orderedByFalling(state.statistics.errors);
+  const NewKernelShape shape(state.kernels);
+  for (const std::uint32_t probe : drawn)
+    insertAt(state, probe, probes, cover, cover.around(probe, walker.surface(), probe_area), shape);
+
   // What could not be inserted is made up for by splitting; a pass for coverage only gives back what it took.
-  const std::size_t wanted_number = what == Rebalance::kAll ? adding : std::min(adding, before - present);
-  const std::size_t splitting =
-      std::min(wanted_number > inserted ? wanted_number - inserted : std::size_t{0}, present);
+  const std::size_t wanted = what == Rebalance::kAll ? adding : std::min(adding, before - present);
+  const std::size_t splitting = std::min(wanted - std::min(wanted, drawn.size()), present);
   for (std::size_t n = 0; n < splitting; ++n)
     multiply(state, by_error[n], options, walker);
   std::fill(state.statistics.errors.begin(), state.statistics.errors.end(), 0.0);

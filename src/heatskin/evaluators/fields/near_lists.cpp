@@ -147,14 +147,10 @@ void NearListBuilder::build(const KernelSet& kernels, const Embedding::Rows& pla
   keepUsed(kernels.size(), lists);
 }
 
-/// For every vertex the kernels that any face around it may need.
-void NearListBuilder::collect(const KernelSet& kernels, const Embedding::Rows& places,
-                              const Nearness& nearness) {
-  const float farthest = nearness.farthest;
+/// Puts kernels into the block of their face's first corner.
+void NearListBuilder::groupKernels(const KernelSet& kernels, const Embedding::Rows& places) {
   const Embedding& e = *embedding_;
-  const std::size_t blocks = e.radii_.size(), vertices = surface_->vertexCount(), count = kernels.size();
-
-  // Kernels in the block of their face's first corner.
+  const std::size_t blocks = e.radii_.size(), count = kernels.size();
   group_begin_.assign(blocks + 1, 0);
   const auto groupOf = [&](std::size_t i) {
     return e.block_of_[surface_->faces()[kernels.positions[i].face][0]];
@@ -180,127 +176,183 @@ void NearListBuilder::collect(const KernelSet& kernels, const Embedding::Rows& p
     group_places_.row(row) = places.row(group_kernels_[i]);
     group_norms_[i] = group_places_.row(row).squaredNorm();
   }
-
-  near_.resize(vertices);
-  reaches_.assign(vertices, farthest);
-  parallelFor(blocks, 1, [&](std::size_t first_block, std::size_t last_block) {
-    for (std::size_t block = first_block; block < last_block; ++block)
-      collectBlock(block, nearness);
-  });
 }
 
-void NearListBuilder::collectBlock(std::size_t block, const Nearness& nearness) {
-  const std::size_t wanted = nearness.wanted;  // not a structured binding: clang 14 cannot capture those
-  const float farthest = nearness.farthest, margin = nearness.margin;
-  const Embedding& e = *embedding_;
-  const auto dimensions = static_cast<std::size_t>(e.rows_.cols());
-  const std::uint32_t begin = e.block_begin_[block];
-  const std::size_t count = e.block_begin_[block + 1] - begin;
-  const std::size_t stride = (count + kBlockVertices - 1) / kBlockVertices * kBlockVertices;
-  // The wanted kernels of a vertex lie within its reach plus an edge of every other corner of a face, so
-  // that bounds what the face wants; back at the vertex, another edge comes on top.
-  const auto radius = [&](std::uint32_t v, float reach) {
-    return (reach + 2 * e.longest_edges_[v] + 2 * margin) * (1 + kRounding);
-  };
+/// The search for one block of vertices, in the order in which its functions are called. Groups of kernels
+/// are looked at by rising lower bound of their distance, all vertices of the block at once.
+class NearListBuilder::BlockSearch {
+ public:
+  BlockSearch(NearListBuilder& builder, std::size_t block, const Nearness& nearness)
+      : builder_(builder),
+        embedding_(*builder.embedding_),
+        scratch_(builder.scratch_.mine()),
+        nearness_(nearness),
+        block_(block),
+        begin_(embedding_.block_begin_[block]),
+        count_(embedding_.block_begin_[block + 1] - begin_),
+        stride_((count_ + kBlockVertices - 1) / kBlockVertices * kBlockVertices),
+        dimensions_(static_cast<std::size_t>(embedding_.rows_.cols())) {}
 
-  // |a - b|^2 = |a|^2 - 2 a b + |b|^2; columns of `here` are -2 times the block's vertices.
-  Scratch& scratch = scratch_.mine();
-  std::vector<float>&here = scratch.here, &here_squared = scratch.here_squared, &until = scratch.until;
-  here.assign(dimensions * stride, 0);
-  here_squared.assign(stride, 0);
-  until.assign(stride, -1);
-  float farthest_radius = 0;
-  for (std::size_t r = 0; r < count; ++r) {
-    const std::uint32_t v = e.order_[begin + r];
-    const float* row = e.rows_.row(v).data();
-    here_squared[r] = e.rows_.row(v).squaredNorm();
-    for (std::size_t d = 0; d < dimensions; ++d)
-      here[d * stride + r] = -2 * row[d];
-    farthest_radius = std::max(farthest_radius, radius(v, farthest));
+  void run() {
+    gatherVertices();
+    rankGroups();
+    // A few groups bound the distance of a vertex's last wanted kernel, and with it the groups that matter.
+    const std::size_t first_groups = groupsWith(2 * nearness_.wanted);
+    measure(0, first_groups);
+    const float limit = boundVertices();
+    std::size_t last = first_groups;
+    while (last < scratch_.groups.size() && scratch_.groups[last].first <= limit)
+      ++last;
+    measure(first_groups, last);
+    distribute();
+    trim();
   }
-  auto& groups = scratch.groups;
-  groups.clear();
-  const std::uint32_t first_group = e.first_block_[block];
-  for (std::size_t g = first_group; g < e.last_block_[block]; ++g) {
-    if (group_begin_[g] == group_begin_[g + 1]) continue;
-    const float bound =
-        e.center_distances_[e.distance_begin_[block] + g - first_group] - e.radii_[block] - group_radii_[g];
-    if (bound <= farthest_radius) groups.emplace_back(bound, static_cast<std::uint32_t>(g));
-  }
-  std::sort(groups.begin(), groups.end());
 
-  // Squared distances to the kernels of the groups [from, to), as new rows.
-  auto& seen = scratch.seen;
-  auto& squared = scratch.squared;
-  seen.clear();
-  const auto look = [&](std::size_t from, std::size_t to) {
+ private:
+  std::uint32_t vertex(std::size_t r) const { return embedding_.order_[begin_ + r]; }
+
+  /// The wanted kernels of a vertex lie within its reach plus an edge of every other corner of a face, so
+  /// that bounds what the face wants; back at the vertex, another edge comes on top.
+  float radius(std::uint32_t v, float reach) const {
+    return (reach + 2 * embedding_.longest_edges_[v] + 2 * nearness_.margin) * (1 + kRounding);
+  }
+
+  /// |a - b|^2 = |a|^2 - 2 a b + |b|^2; columns of `here` are -2 times the block's vertices.
+  void gatherVertices() {
+    scratch_.here.assign(dimensions_ * stride_, 0);
+    scratch_.here_squared.assign(stride_, 0);
+    for (std::size_t r = 0; r < count_; ++r) {
+      const auto row = embedding_.rows_.row(vertex(r));
+      scratch_.here_squared[r] = row.squaredNorm();
+      for (std::size_t d = 0; d < dimensions_; ++d)
+        scratch_.here[d * stride_ + r] = -2 * row.data()[d];
+    }
+  }
+
+  /// The groups of this component that may hold a kernel within the farthest distance that counts, nearest
+  /// first.
+  void rankGroups() {
+    float farthest = 0;
+    for (std::size_t r = 0; r < count_; ++r)
+      farthest = std::max(farthest, radius(vertex(r), nearness_.farthest));
+    const std::uint32_t first = embedding_.first_block_[block_];
+    const float* distances = embedding_.center_distances_.data() + embedding_.distance_begin_[block_];
+    scratch_.groups.clear();
+    for (std::uint32_t g = first; g < embedding_.last_block_[block_]; ++g) {
+      if (builder_.groupSize(g) == 0) continue;
+      const float bound = distances[g - first] - embedding_.radii_[block_] - builder_.group_radii_[g];
+      if (bound <= farthest) scratch_.groups.emplace_back(bound, g);
+    }
+    std::sort(scratch_.groups.begin(), scratch_.groups.end());
+    scratch_.seen.clear();
+  }
+
+  /// How many of the nearest groups hold so many kernels together.
+  std::size_t groupsWith(std::size_t kernels) const {
+    std::size_t groups = 0, held = 0;
+    while (groups < scratch_.groups.size() && held < kernels)
+      held += builder_.groupSize(scratch_.groups[groups++].second);
+    return groups;
+  }
+
+  /// Squared distances to the kernels of the ranked groups [from, to), as new rows.
+  void measure(std::size_t from, std::size_t to) {
+    auto& seen = scratch_.seen;
+    auto& squared = scratch_.squared;
     for (std::size_t g = from; g < to; ++g) {
-      const std::uint32_t first = group_begin_[groups[g].second], last = group_begin_[groups[g].second + 1];
+      const std::uint32_t group = scratch_.groups[g].second;
+      const std::uint32_t first = builder_.group_begin_[group], last = builder_.group_begin_[group + 1];
       const std::size_t before = seen.size();
-      squared.resize((before + last - first) * stride);
+      squared.resize((before + last - first) * stride_);
       for (std::uint32_t i = first; i < last; ++i) {
-        float* out = squared.data() + seen.size() * stride;
-        for (std::size_t r = 0; r < stride; ++r)
-          out[r] = group_norms_[i] + here_squared[r];
-        seen.emplace_back(group_kernels_[i], static_cast<std::uint32_t>(seen.size()));
+        float* out = squared.data() + seen.size() * stride_;
+        for (std::size_t r = 0; r < stride_; ++r)
+          out[r] = builder_.group_norms_[i] + scratch_.here_squared[r];
+        seen.emplace_back(builder_.group_kernels_[i], static_cast<std::uint32_t>(seen.size()));
       }
       LeftFactor<float> left;
-      left.data = group_places_.row(first).data();
-      left.row_stride = left.segment_length = dimensions;
-      multiplyAdd(last - first, stride, 1.0f, left, here.data(), stride, squared.data() + before * stride,
-                  stride);
+      left.data = builder_.group_places_.row(first).data();
+      left.row_stride = left.segment_length = dimensions_;
+      multiplyAdd(last - first, stride_, 1.0f, left, scratch_.here.data(), stride_,
+                  squared.data() + before * stride_, stride_);
     }
-  };
+  }
 
-  // A few groups bound the distance of a vertex's last wanted kernel, and with it the groups that matter.
-  std::size_t looked = 0, kernels_seen = 0;
-  while (looked < groups.size() && kernels_seen < 2 * wanted) {
-    const std::uint32_t g = groups[looked++].second;
-    kernels_seen += group_begin_[g + 1] - group_begin_[g];
+  /// Distance of the last wanted kernel, given the squared distances in `sorted`, whose order changes.
+  float lastWanted() {
+    std::vector<float>& sorted = scratch_.sorted;
+    if (sorted.size() < nearness_.wanted) return nearness_.farthest;
+    const auto last = sorted.begin() + static_cast<std::ptrdiff_t>(nearness_.wanted - 1);
+    std::nth_element(sorted.begin(), last, sorted.end());
+    return std::min(nearness_.farthest, std::sqrt(std::max(0.0f, *last)));
   }
-  look(0, looked);
-  auto& sorted = scratch.sorted;
-  const auto lastWanted = [&]() {
-    if (sorted.size() < wanted) return farthest;
-    std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(wanted - 1), sorted.end());
-    return std::min(farthest, std::sqrt(std::max(0.0f, sorted[wanted - 1])));
-  };
-  float limit = 0;
-  for (std::size_t r = 0; r < count; ++r) {
-    sorted.clear();
-    for (std::size_t i = 0; i < seen.size(); ++i)
-      sorted.push_back(squared[i * stride + r]);
-    const std::uint32_t v = e.order_[begin + r];
-    const float until_here = radius(v, lastWanted());
-    until[r] = until_here * until_here;
-    limit = std::max(limit, until_here);
-    near_[v].clear();
+
+  /// Sets how far away a kernel may matter to each vertex (`until`, squared); returns the largest distance.
+  float boundVertices() {
+    scratch_.until.assign(stride_, -1);
+    float limit = 0;
+    for (std::size_t r = 0; r < count_; ++r) {
+      scratch_.sorted.clear();
+      for (std::size_t i = 0; i < scratch_.seen.size(); ++i)
+        scratch_.sorted.push_back(scratch_.squared[i * stride_ + r]);
+      const float until = radius(vertex(r), lastWanted());
+      scratch_.until[r] = until * until;
+      limit = std::max(limit, until);
+    }
+    return limit;
   }
-  std::size_t last = looked;
-  while (last < groups.size() && groups[last].first <= limit)
-    ++last;
-  if (last > looked) look(looked, last);
-  std::sort(seen.begin(), seen.end());
-  for (const auto& [kernel, row] : seen) {
-    const float* distances = squared.data() + row * stride;
-    bool any = false;
-    for (std::size_t r = 0; r < stride; ++r)
-      any |= distances[r] <= until[r];
-    if (!any) continue;
-    for (std::size_t r = 0; r < count; ++r) {
-      if (distances[r] <= until[r])
-        near_[e.order_[begin + r]].push_back({kernel, std::max(0.0f, distances[r])});
+
+  /// Gives every vertex the kernels within its bound, by increasing number.
+  void distribute() {
+    for (std::size_t r = 0; r < count_; ++r)
+      builder_.near_[vertex(r)].clear();
+    std::sort(scratch_.seen.begin(), scratch_.seen.end());
+    const float* until = scratch_.until.data();
+    for (const auto& [kernel, row] : scratch_.seen) {
+      const float* distances = scratch_.squared.data() + row * stride_;
+      bool any = false;
+      for (std::size_t r = 0; r < stride_; ++r)
+        any |= distances[r] <= until[r];
+      if (!any) continue;
+      for (std::size_t r = 0; r < count_; ++r) {
+        if (distances[r] <= until[r])
+          builder_.near_[vertex(r)].push_back({kernel, std::max(0.0f, distances[r])});
+      }
     }
   }
-  for (std::size_t r = 0; r < count; ++r) {
-    const std::uint32_t v = e.order_[begin + r];
-    sorted.clear();
-    for (const Near& near : near_[v])
-      sorted.push_back(near.squared);
-    reaches_[v] = lastWanted();
-    const float until_here = radius(v, reaches_[v]);
-    std::erase_if(near_[v], [&](const Near& near) { return near.squared > until_here * until_here; });
+
+  /// With all kernels at hand the reach of a vertex is known, and what lies beyond goes.
+  void trim() {
+    for (std::size_t r = 0; r < count_; ++r) {
+      const std::uint32_t v = vertex(r);
+      scratch_.sorted.clear();
+      for (const Near& near : builder_.near_[v])
+        scratch_.sorted.push_back(near.squared);
+      const float until = radius(v, lastWanted());
+      std::erase_if(builder_.near_[v], [&](const Near& near) { return near.squared > until * until; });
+    }
   }
+
+  NearListBuilder& builder_;
+  const Embedding& embedding_;
+  Scratch& scratch_;
+  const Nearness nearness_;
+  const std::size_t block_;
+  const std::uint32_t begin_;  // of the block's vertices
+  const std::size_t count_;    // vertices
+  const std::size_t stride_;   // the same, rounded up to whole vectors
+  const std::size_t dimensions_;
+};
+
+/// For every vertex the kernels that any face around it may need.
+void NearListBuilder::collect(const KernelSet& kernels, const Embedding::Rows& places,
+                              const Nearness& nearness) {
+  groupKernels(kernels, places);
+  near_.resize(surface_->vertexCount());
+  parallelFor(embedding_->radii_.size(), 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t block = first; block < last; ++block)
+      BlockSearch(*this, block, nearness).run();
+  });
 }
 
 /// Kernels that are near all three corners, and near enough to be wanted somewhere in the face. At a point

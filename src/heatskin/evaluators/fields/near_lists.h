@@ -110,7 +110,9 @@ class NearListBuilder {
     float squared;
   };
 
-  /// A thread's memory for collectBlock() and joinFaces().
+  class BlockSearch;
+
+  /// A thread's memory for BlockSearch and joinFaces().
   struct Scratch {
     std::vector<float> here;                                    // [dimensions, stride]
     std::vector<float> here_squared, until;                     // [stride]
@@ -121,7 +123,8 @@ class NearListBuilder {
   };
 
   void collect(const KernelSet& kernels, const Embedding::Rows& places, const Nearness& nearness);
-  void collectBlock(std::size_t block, const Nearness& nearness);
+  void groupKernels(const KernelSet& kernels, const Embedding::Rows& places);
+  std::uint32_t groupSize(std::size_t group) const { return group_begin_[group + 1] - group_begin_[group]; }
   void joinFaces(const Nearness& nearness, NearLists& lists);
   void keepUsed(std::size_t kernel_count, NearLists& lists);
 
@@ -132,7 +135,6 @@ class NearListBuilder {
   Embedding::Rows group_places_;         // [N, dimensions] in the order of group_kernels_
   std::vector<float> group_norms_;       // [N] squared
   std::vector<std::vector<Near>> near_;  // [V] increasing by kernel
-  std::vector<float> reaches_;           // [V] distance of the last wanted kernel
   struct Joined {
     std::uint32_t kernel, at[3];
   };
