@@ -23,7 +23,8 @@ static_assert(std::endian::native == std::endian::little,
               "checkpoints are written as the machine stores numbers");
 
 constexpr std::string_view kMagic = "HSKCKPT\n";
-constexpr std::uint32_t kFormatVersion = 2;
+/// Changes with the file, and with whatever its numbers refer to (such as the order of the sample pool).
+constexpr std::uint32_t kFormatVersion = 3;
 constexpr std::size_t kSizeOffset = kMagic.size() + sizeof(std::uint32_t);
 constexpr std::size_t kHeaderBytes = kSizeOffset + sizeof(std::uint64_t);
 constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);

@@ -119,7 +119,8 @@ TEST(Checkpoint, MessagesSayWhatIsWrong) {
     return decodeCheckpoint(damaged, "file").error().message;
   };
   EXPECT_NE(message(0, 'x').find("not a checkpoint"), std::string::npos);
-  EXPECT_NE(message(8, 9).find("format 9, this program reads 2"), std::string::npos);
+  EXPECT_NE(message(8, 9).find("format 9, this program reads " + std::to_string(bytes[8])),
+            std::string::npos);
   EXPECT_NE(message(bytes.size() / 2, 77).find("checksum"), std::string::npos);
   const auto cut = decodeCheckpoint(std::span(bytes).first(bytes.size() - 1), "file").error().message;
   EXPECT_NE(cut.find("bytes long"), std::string::npos) << cut;

@@ -1,11 +1,11 @@
 #include "heatskin/training/pool.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <optional>
 
+#include "heatskin/base/hilbert.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
 #include "heatskin/training/constants.h"
@@ -21,20 +21,6 @@ constexpr std::size_t kSumBlock = 16, kGroup = 16;
 
 /// In place of the weight of a sample that no batch has had yet.
 constexpr float kUnvisited = -1;
-
-/// Interleaves the low 10 bits of three coordinates (Morton order).
-std::uint32_t morton(const Vec3& x) {
-  std::uint32_t code = 0;
-  for (int axis = 0; axis < 3; ++axis) {
-    // Surface coordinates lie within [-2, 2].
-    const double scaled = std::clamp((x[axis] + 2) / 4 * 1024, 0.0, 1023.0);
-    const auto cell = static_cast<std::uint32_t>(scaled);
-    for (std::uint32_t bit = 0; bit < 10; ++bit) {
-      code |= ((cell >> bit) & 1u) << (3 * bit + static_cast<std::uint32_t>(axis));
-    }
-  }
-  return code;
-}
 
 /// Sorts numbers that are spread evenly over [0, 1): one bucket per number, then almost nothing is left to
 /// do.
@@ -85,31 +71,35 @@ void guessUnvisited(std::span<float> weights) {
   }
 }
 
+/// Points close together one after the other: faces along a space-filling curve, the points of a face as they
+/// were.
+std::vector<SurfacePoint> inOrderOfTheSurface(const Surface& surface, std::span<const SurfacePoint> points) {
+  std::vector<Vec3> origins(surface.faceCount());
+  std::transform(surface.frames().begin(), surface.frames().end(), origins.begin(),
+                 [](const FaceFrame& frame) { return frame.origin; });
+  const std::vector<std::uint32_t> faces = hilbertOrder(origins);
+  // Counting sort by the rank of the face.
+  std::vector<std::uint32_t> start(faces.size() + 1, 0), rank(faces.size());
+  for (std::uint32_t r = 0; r < faces.size(); ++r)
+    rank[faces[r]] = r;
+  for (const SurfacePoint& p : points)
+    ++start[rank[p.face] + 1];
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  std::vector<SurfacePoint> ordered(points.size());
+  for (const SurfacePoint& p : points)
+    ordered[start[rank[p.face]]++] = p;
+  return ordered;
+}
+
 }  // namespace
 
 SamplePool::SamplePool(const Surface& surface, const FitTarget& target, const SamplingOptions& options,
                        std::uint64_t seed)
-    : options_(options), seed_(seed), layout_(target.layout()) {
-  const std::vector<SurfacePoint> drawn = sampleVisible(surface, target, options.pool, seed, streams::kPool);
-  std::vector<std::uint32_t> codes(surface.faceCount()), faces(surface.faceCount());
-  for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
-    codes[f] = morton(surface.frames()[f].origin);
-    faces[f] = f;
-  }
-  std::sort(faces.begin(), faces.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return codes[a] != codes[b] ? codes[a] < codes[b] : a < b;
-  });
-  // Counting sort by the rank of the face.
-  std::vector<std::uint32_t> start(surface.faceCount() + 1, 0), rank(surface.faceCount());
-  for (std::uint32_t r = 0; r < faces.size(); ++r)
-    rank[faces[r]] = r;
-  for (const SurfacePoint& p : drawn)
-    ++start[rank[p.face] + 1];
-  std::partial_sum(start.begin(), start.end(), start.begin());
-  points_.resize(drawn.size());
-  for (const SurfacePoint& p : drawn)
-    points_[start[rank[p.face]]++] = p;
-
+    : options_(options),
+      seed_(seed),
+      points_(
+          inOrderOfTheSurface(surface, sampleVisible(surface, target, options.pool, seed, streams::kPool))),
+      layout_(target.layout()) {
   targets_.channels = layout_.size();
   targets_.resize(points_.size());
   unitValues(target, points_, targets_.values);

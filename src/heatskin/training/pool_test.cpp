@@ -48,6 +48,29 @@ void tellErrors(SamplePool& pool) {
   pool.visit(indices, losses);
 }
 
+TEST(SamplePool, NeighboursInThePoolAreNeighboursOnTheSurface) {
+  const Setting setting;
+  const SamplePool pool = setting.pool(Sampling::kStratified);
+  const auto mean_distance = [&](std::size_t apart) {
+    double sum = 0;
+    for (std::size_t i = 0; i < kPool; ++i) {
+      sum += (setting.surface.position(pool.points()[i]) -
+              setting.surface.position(pool.points()[(i + apart) % kPool]))
+                 .norm();
+    }
+    return sum / kPool;
+  };
+  EXPECT_LT(mean_distance(1), 0.15 * mean_distance(kPool / 2));
+  // Every face is visited once.
+  std::vector<std::uint8_t> left(setting.surface.faceCount(), 0);
+  for (std::size_t i = 1; i < kPool; ++i) {
+    const std::uint32_t before = pool.points()[i - 1].face, now = pool.points()[i].face;
+    if (now == before) continue;
+    left[before] = 1;
+    EXPECT_EQ(left[now], 0) << "face " << now;
+  }
+}
+
 TEST(SamplePool, BatchesComeInOrderAndPartsMakeUpTheWhole) {
   const Setting setting;
   for (const Sampling rule : {Sampling::kPaper, Sampling::kStratified}) {
