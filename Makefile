@@ -6,15 +6,16 @@ BENCH ?=
 FUZZ_SECONDS ?= 60
 
 .NOTPARALLEL:
-.PHONY: help deps build demo test asan tsan torture lint format fuzz bench install clean
+.PHONY: help deps dev-deps build demo test sanitize asan tsan torture lint format fuzz bench install clean
 
 help:
 	@echo "heatskin: textures without UVs"
 	@echo
 	@echo "  make demo      build, then grow, fit, evaluate and draw the built-in pumpkin (demo-out/report.html)"
-	@echo "  make test      everything that must hold: build, all tests, sanitizers, a quick torture, format"
+	@echo "  make test      all tests: build, unit tests, command line, a quick torture, format"
 	@echo
 	@echo "  make build     build/heatskin"
+	@echo "  make sanitize  most of them again under AddressSanitizer, UBSan and ThreadSanitizer"
 	@echo "  make asan      all tests under AddressSanitizer and UBSan (build-asan/)"
 	@echo "  make tsan      all tests under ThreadSanitizer (build-tsan/)"
 	@echo "  make torture   try to break build/heatskin: kills, full disks, odd shapes and options, hostile files"
@@ -23,7 +24,8 @@ help:
 	@echo "  make fuzz      libFuzzer on the file readers (FUZZ_SECONDS=60 each)"
 	@echo "  make bench     speed figures (BENCH=walk for one)"
 	@echo "  make install   into PREFIX ($(PREFIX))"
-	@echo "  make deps      install the Debian packages of packages.txt that are missing (the others do it too)"
+	@echo "  make deps      install the Debian packages of packages.txt that are missing; dev-deps: those of"
+	@echo "                 packages-dev.txt, for tests and lint, too (the other targets do what they need)"
 	@echo "  make clean     remove what was built"
 	@echo
 	@echo "  JOBS=N         parallel jobs ($(JOBS))"
@@ -31,34 +33,40 @@ help:
 deps:
 	@scripts/install_packages.sh packages.txt
 
+dev-deps: deps
+	@scripts/install_packages.sh packages-dev.txt
+
 build: deps
 	@scripts/build.sh release $(JOBS) heatskin_cli
 
 demo: build
 	@build/heatskin demo -o demo-out
 
-test: deps
+test: dev-deps
 	@scripts/test.sh $(JOBS)
 
-asan: deps
+sanitize: dev-deps
+	@scripts/sanitize.sh $(JOBS)
+
+asan: dev-deps
 	@scripts/build.sh asan $(JOBS)
 	@scripts/run_ctest.sh build-asan asan -j $(JOBS)
 
-tsan: deps
+tsan: dev-deps
 	@scripts/build.sh tsan $(JOBS)
 	@scripts/run_ctest.sh build-tsan tsan -j $(JOBS)
 
 torture: build
 	@scripts/torture.sh --jobs $(JOBS)
 
-lint: build
+lint: dev-deps build
 	@scripts/format.sh check
 	@scripts/lint.sh build $(JOBS)
 
-format: deps
+format: dev-deps
 	@scripts/format.sh
 
-fuzz: deps
+fuzz: dev-deps
 	@scripts/fuzz.sh $(FUZZ_SECONDS)
 
 bench: build

@@ -2,17 +2,27 @@
 
 # Verbs hold no algorithm: optimising the option parser's templates would only cost compile time.
 set(verb_optimisation $<$<CONFIG:Release>:-O1>)
-heatskin_pch_owner(heatskin_cli_pch HEADERS <CLI/CLI.hpp> <nlohmann/json.hpp>)
-target_include_directories(heatskin_cli_pch SYSTEM PRIVATE ${NLOHMANN_JSON_INCLUDE} ${CLI11_INCLUDE})
-target_compile_options(heatskin_cli_pch PRIVATE ${verb_optimisation})
+if(NOT HEATSKIN_UNITY)
+  heatskin_pch_owner(heatskin_cli_pch HEADERS <CLI/CLI.hpp> <nlohmann/json.hpp>)
+  target_include_directories(heatskin_cli_pch SYSTEM PRIVATE ${NLOHMANN_JSON_INCLUDE} ${CLI11_INCLUDE})
+  target_compile_options(heatskin_cli_pch PRIVATE ${verb_optimisation})
+endif()
 
 file(GLOB verb_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
 file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cpp)
 add_library(heatskin_verbs OBJECT ${verb_sources})
 add_library(heatskin_benches OBJECT ${bench_sources})
-target_precompile_headers(heatskin_verbs REUSE_FROM heatskin_cli_pch)
+# Compiled together, the verbs read these headers once anyway.
+if(HEATSKIN_UNITY)
+  target_precompile_headers(heatskin_verbs REUSE_FROM heatskin_pch)
+else()
+  target_precompile_headers(heatskin_verbs REUSE_FROM heatskin_cli_pch)
+endif()
 target_precompile_headers(heatskin_benches REUSE_FROM heatskin_pch)
 target_compile_options(heatskin_verbs PRIVATE ${verb_optimisation})
+# Eigenpairs to compare ours with (Debian: libspectra-dev): compiling it takes as long as the smaller modules together.
+option(HEATSKIN_SPECTRA "Let bench spectral compare with Spectra" OFF)
+target_compile_definitions(heatskin_benches PRIVATE $<$<BOOL:${HEATSKIN_SPECTRA}>:HEATSKIN_HAVE_SPECTRA=1>)
 foreach(target heatskin_verbs heatskin_benches)
   # "cli/console.h" and "bench/harness.h" are found from the root of the project.
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src
@@ -40,6 +50,7 @@ if(HEATSKIN_TESTS)
     target_include_directories(test_cli SYSTEM PRIVATE ${NLOHMANN_JSON_INCLUDE})
     target_link_libraries(test_cli PRIVATE heatskin fmt::fmt)
     heatskin_test(test_cli)
+    heatskin_unity(test_cli 8)
     target_compile_definitions(test_cli PRIVATE HEATSKIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                                HEATSKIN_BUILD_DIR="${PROJECT_BINARY_DIR}"
                                HEATSKIN_BINARY_DEFAULT="$<TARGET_FILE:heatskin_cli>")

@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kConfig =
+constexpr const char* kMethodsConfig =
     "base = \"draft\"\n"
     "steps = 30\n"
     "batch = 256\n"
@@ -50,7 +50,7 @@ class MethodCli : public ::testing::TestWithParam<std::string> {
     for (const auto& f : ball.faces)
       ply += fmt::format("3 {} {} {}\n", f[0], f[1], f[2]);
     folder_.write("ball.ply", ply);
-    folder_.write("small.toml", kConfig);
+    folder_.write("small.toml", kMethodsConfig);
   }
 
   std::string asset() const { return folder_ / "ball.ply"; }

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 
 using nlohmann::json;
 
-constexpr const char* kConfig =
+constexpr const char* kOutputsConfig =
     "base = \"draft\"\n"
     "steps = 20\n"
     "batch = 256\n"
@@ -39,7 +39,7 @@ class Outputs : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(run({"demo-asset", "-o", at("a.glb"), "--resolution", "500", "--texture", "256", "-q"}), 0);
-    folder_.write("small.toml", kConfig);
+    folder_.write("small.toml", kOutputsConfig);
   }
 
   std::string at(const std::string& name) const { return folder_ / name; }

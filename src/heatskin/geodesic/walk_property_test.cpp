@@ -30,7 +30,6 @@ namespace {
 using namespace heatskin::testing;
 using walk_internal::Pair;
 using walk_internal::SurfaceFaces;
-constexpr double kPi = std::numbers::pi;
 
 constexpr auto kWalksPerAsset = casesToTry<std::size_t>(40'000, 2'000);
 constexpr auto kWalksPerSoup = casesToTry<std::size_t>(4'000, 500);
@@ -51,7 +50,7 @@ Task makeTask(const Surface& surface, const SurfaceSampler& sampler, std::uint64
   const auto face = static_cast<std::uint32_t>(random.below(4 * i + 3, surface.faceCount()));
   const auto k = static_cast<std::uint32_t>(3 * u5);
   const double length = std::pow(10.0, -4 + 4.2 * u0);
-  const Vec2 turned = length * Vec2(std::cos(2 * kPi * u1), std::sin(2 * kPi * u1));
+  const Vec2 turned = length * Vec2(std::cos(2 * std::numbers::pi * u1), std::sin(2 * std::numbers::pi * u1));
   const auto& corners = surface.corners()[face];
   SurfacePoint p{face, {1 - std::sqrt(u2), std::sqrt(u2) * u3, std::sqrt(u2) * (1 - u3)}};
   switch (i % 10) {

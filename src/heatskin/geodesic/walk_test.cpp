@@ -20,7 +20,6 @@ namespace heatskin {
 namespace {
 
 using namespace heatskin::testing;
-constexpr double kPi = std::numbers::pi;
 
 SurfacePoint corner(std::uint32_t face, std::uint32_t k) {
   SurfacePoint p{face, Vec3::Zero()};
@@ -70,7 +69,7 @@ TEST(Walk, OnAFlatGridIsTheStraightLine) {
   int stopped = 0;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const auto [u, v] = random.uniform2(i);
-    const Vec2 direction = polar(1.5 * v, 2 * kPi * u);
+    const Vec2 direction = polar(1.5 * v, 2 * std::numbers::pi * u);
     const Vec3 from = surface.position(starts[i]);
     const Vec3 way = surface.frames()[starts[i].face].directionFromFace(direction);
     const double room = rectangle.room(from, way.normalized());
@@ -93,7 +92,7 @@ TEST(Walk, FromAVertexInAllDirectionsOfAFlatGrid) {
       if (surface.isBoundaryVertex(surface.faces()[face][k])) continue;
       for (int a = 0; a < 48; ++a) {  // multiples of 45 degrees run along edges and through vertices
         const Vec2 x_axis = surface.frames()[face].directionToFace({1, 0, 0});
-        const double angle = std::atan2(x_axis.y(), x_axis.x()) + 2 * kPi * a / 48;
+        const double angle = std::atan2(x_axis.y(), x_axis.x()) + 2 * std::numbers::pi * a / 48;
         const Vec2 direction = polar(0.3, angle);
         const WalkOutcome outcome = walk(surface, corner(face, k), direction);
         const Vec3 way = surface.frames()[face].directionFromFace(direction);
@@ -133,13 +132,13 @@ TEST(Walk, OnACylinderUnrolls) {
   const Surface surface = build(cylinderBand(kSectors, 5));
   // Rounds: normalisation moves and scales; the axis stays z.
   const double scale = surface.surfaceFromAsset().scale;
-  const double side = scale * 2 * std::sin(kPi / kSectors), round = kSectors * side;
+  const double side = scale * 2 * std::sin(std::numbers::pi / kSectors), round = kSectors * side;
   const auto unrolled = [&](const Vec3& p) {
     const Vec3 q = surface.assetFromSurface()(p);
-    const double angle = std::atan2(q.y(), q.x()) + 2 * kPi;
-    const double sector = std::floor(angle / (2 * kPi / kSectors));
-    const double middle = (sector + 0.5) * 2 * kPi / kSectors;
-    const double along = std::cos(kPi / kSectors) * std::tan(angle - middle) * scale;
+    const double angle = std::atan2(q.y(), q.x()) + 2 * std::numbers::pi;
+    const double sector = std::floor(angle / (2 * std::numbers::pi / kSectors));
+    const double middle = (sector + 0.5) * 2 * std::numbers::pi / kSectors;
+    const double along = std::cos(std::numbers::pi / kSectors) * std::tan(angle - middle) * scale;
     return Vec2((sector + 0.5) * side + along, scale * q.z());
   };
   const auto starts = sampleSurface(surface, 5'000, 4);
@@ -150,7 +149,7 @@ TEST(Walk, OnACylinderUnrolls) {
     const Vec3 from = surface.position(starts[i]);
     const FaceFrame& frame = surface.frames()[starts[i].face];
     const Vec3 tangent = Vec3(0, 0, 1).cross(frame.normal());  // round the axis, counter-clockwise
-    const Vec2 rise = polar(3 * v, 2 * kPi * u);
+    const Vec2 rise = polar(3 * v, 2 * std::numbers::pi * u);
     const Vec2 direction = frame.directionToFace(rise.x() * tangent + rise.y() * Vec3(0, 0, 1));
     const WalkOutcome outcome = walk(surface, starts[i], direction);
     if (outcome.stop != WalkStop::kComplete) continue;
@@ -172,8 +171,8 @@ TEST(Walk, OnAConeIsAStraightLineInTheDevelopedSector) {
     const auto developed = [&](const SurfacePoint& p) {
       const Vec3 q = surface.position(p) - apex;
       const double around = std::atan2(q.y(), q.x());
-      const double sector = std::floor(around / (2 * kPi / kSectors));
-      const double middle = (sector + 0.5) * 2 * kPi / kSectors;
+      const double sector = std::floor(around / (2 * std::numbers::pi / kSectors));
+      const double middle = (sector + 0.5) * 2 * std::numbers::pi / kSectors;
       const Vec3 left(std::sin(middle), -std::cos(middle), 0);  // across the sector, clockwise
       return Vec2(q.norm(), (sector + 0.5) * total / kSectors + std::asin(-q.dot(left) / q.norm()));
     };
@@ -185,7 +184,7 @@ TEST(Walk, OnAConeIsAStraightLineInTheDevelopedSector) {
       const FaceFrame& frame = surface.frames()[starts[i].face];
       const Vec3 outward = (surface.position(starts[i]) - apex).normalized();
       const Vec3 round = frame.normal().cross(outward);
-      const Vec2 way = polar(v, 2 * kPi * u);
+      const Vec2 way = polar(v, 2 * std::numbers::pi * u);
       const WalkOutcome outcome =
           walk(surface, starts[i], frame.directionToFace(way.x() * outward + way.y() * round));
       if (outcome.stop != WalkStop::kComplete) continue;
@@ -208,7 +207,7 @@ TEST(Walk, RoundAnIcosphereNearlyCloses) {
   const auto starts = sampleSurface(surface, 200, 1);
   const RandomStream random(1, 0);
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    const Vec2 direction = polar(2 * kPi * radius, 2 * kPi * random.uniform(i));
+    const Vec2 direction = polar(2 * std::numbers::pi * radius, 2 * std::numbers::pi * random.uniform(i));
     const WalkOutcome outcome = walk(surface, starts[i], direction);
     ASSERT_EQ(outcome.stop, WalkStop::kComplete);
     // Faces of size h follow the sphere to h^2 but turn it at random by a little at each of 200 crossings.
@@ -292,7 +291,7 @@ TEST(Walk, StartsOnAnEdgeLikeJustInside) {
     for (std::uint32_t e = 0; e < 3; ++e) {
       const auto [t, u] = random.uniform2(3 * face + e);
       const std::uint32_t twin = surface.twins()[face][e];
-      const Vec2 direction = polar(0.3, 2 * kPi * u);
+      const Vec2 direction = polar(0.3, 2 * std::numbers::pi * u);
       const WalkOutcome here = walk(surface, onEdge(face, e, t), direction);
       const Rigid2 hinge = surface.neighbourFromFace(face, static_cast<int>(e));
       const WalkOutcome there = walk(surface, onEdge(twin / 3, twin % 3, 1 - t), hinge.rotate(direction));
@@ -317,7 +316,7 @@ TEST(Walk, StartsAtAVertexLikeJustInside) {
         const auto& c = surface.corners()[face];
         const Vec2 into = ((c[(k + 1) % 3] - c[k]).normalized() + (c[(k + 2) % 3] - c[k]).normalized());
         for (int a = -7; a <= 7; ++a) {
-          const double angle = std::atan2(into.y(), into.x()) + 0.0123 + a * kPi / 16;
+          const double angle = std::atan2(into.y(), into.x()) + 0.0123 + a * std::numbers::pi / 16;
           const Vec2 direction = polar(0.05, angle);
           SurfacePoint inside = corner(face, k);
           inside.barycentric = (1 - 1e-7) * inside.barycentric + Vec3::Constant(1e-7 / 3);
@@ -341,7 +340,7 @@ TEST(Walk, InTwoPartsIsTheSameWalk) {
   const RandomStream random(3, 0);
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const auto [u, v] = random.uniform2(i);
-    const Vec2 direction = polar(1, 2 * kPi * u);
+    const Vec2 direction = polar(1, 2 * std::numbers::pi * u);
     const WalkOutcome whole = walk(surface, starts[i], direction);
     const WalkOutcome first = walk(surface, starts[i], v * direction);
     const WalkOutcome second = walk(surface, first.end, (1 - v) * first.end_from_start.rotate(direction));
@@ -401,7 +400,7 @@ TEST(Walk, SlidesAlongTheBoundaryOfARectangle) {
   int slid = 0;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const auto [u, v] = random.uniform2(i);
-    const Vec2 direction = polar(2 * v, 2 * kPi * u);
+    const Vec2 direction = polar(2 * v, 2 * std::numbers::pi * u);
     const Vec3 from = surface.position(starts[i]);
     const Vec3 way = surface.frames()[starts[i].face].directionFromFace(direction);
     const WalkOutcome outcome = walk(surface, starts[i], direction, options);
@@ -457,7 +456,7 @@ TEST(Walk, SlidesRoundTheRimOfACone) {
   const RandomStream random(5, 0);
   int slid = 0;
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    const Vec2 direction = polar(4, 2 * kPi * random.uniform(i));
+    const Vec2 direction = polar(4, 2 * std::numbers::pi * random.uniform(i));
     const WalkOutcome outcome = walk(surface, starts[i], direction, options);
     ASSERT_LE(outcome.length, 4 + walkRounding(outcome, 4));
     ASSERT_GE(outcome.end.barycentric.minCoeff(), 0);
@@ -476,7 +475,7 @@ TEST(Walk, BatchAndWalkerGiveTheSameBitsOnAnyNumberOfThreads) {
   const RandomStream random(3, 0);
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const auto [u, v] = random.uniform2(i);
-    directions.push_back(polar(v, 2 * kPi * u));
+    directions.push_back(polar(v, 2 * std::numbers::pi * u));
   }
   const auto bits = [](const WalkOutcome& o) {
     std::vector<std::uint64_t> list = {o.end.face, o.crossings, o.vertices,

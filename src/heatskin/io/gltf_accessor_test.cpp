@@ -11,26 +11,22 @@
 
 #include "heatskin/io/gltf_reader.h"
 
+#include "support/asset_views.h"
 #include "support/gltf_builder.h"
+#include "support/gltf_outcome.h"
 
 namespace heatskin {
 namespace {
 
 using testing::bytesOf;
+using testing::findNotice;
 using testing::GltfBuilder;
 using testing::gltfComponentType;
+using testing::load;
+using testing::outcome;
 using testing::squareBuilder;
 using Json = nlohmann::json;
 using Triangles = std::vector<std::uint32_t>;
-
-Result<Asset> load(const GltfBuilder& builder) {
-  return readGltfBytes(builder.glb(), "test.glb");
-}
-
-std::string outcome(const GltfBuilder& builder) {
-  const Result<Asset> asset = load(builder);
-  return asset ? "ok" : asset.error().message;
-}
 
 /// The only primitive, or a test failure.
 Primitive primitiveOf(const GltfBuilder& builder) {
@@ -41,13 +37,6 @@ Primitive primitiveOf(const GltfBuilder& builder) {
   }
   EXPECT_EQ(asset->meshes.size(), 1u);
   return asset->meshes.at(0).primitives.at(0);
-}
-
-const Notice* findNotice(const Asset& asset, const std::string& code) {
-  for (const Notice& notice : asset.notices) {
-    if (notice.code == code) return &notice;
-  }
-  return nullptr;
 }
 
 /// A builder with one triangle whose TEXCOORD_0 is given, 3 pairs.

@@ -18,12 +18,14 @@
 #include "heatskin/io/gltf_reader.h"
 
 #include "support/gltf_builder.h"
+#include "support/gltf_outcome.h"
 
 namespace heatskin {
 namespace {
 
 using testing::bytesOf;
 using testing::GltfBuilder;
+using testing::outcome;
 using Bytes = std::vector<std::uint8_t>;
 using Json = nlohmann::json;
 
@@ -50,11 +52,6 @@ struct Grid {
   std::vector<float> positions, uvs;
   std::vector<std::uint32_t> indices;
 };
-
-std::string outcome(const GltfBuilder& builder) {
-  const Result<Asset> asset = readGltfBytes(builder.glb(), "test.glb");
-  return asset ? "ok" : asset.error().message;
-}
 
 // ---------------------------------------------------------------- Draco
 

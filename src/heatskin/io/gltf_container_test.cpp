@@ -12,13 +12,17 @@
 #include "heatskin/io/gltf_json.h"
 #include "heatskin/io/gltf_reader.h"
 
+#include "support/asset_views.h"
 #include "support/gltf_builder.h"
+#include "support/gltf_outcome.h"
 #include "support/temporary_folder.h"
 
 namespace heatskin {
 namespace {
 
+using testing::findNotice;
 using testing::GltfBuilder;
+using testing::outcome;
 using testing::squareBuilder;
 using Bytes = std::vector<std::uint8_t>;
 using Json = nlohmann::json;
@@ -28,10 +32,6 @@ std::string outcome(const Bytes& file, const std::string& name = "test.glb") {
   return asset ? "ok" : asset.error().message;
 }
 
-std::string outcome(const GltfBuilder& builder) {
-  return outcome(builder.glb());
-}
-
 void putU32(Bytes& file, std::size_t at, std::uint32_t value) {
   for (std::size_t i = 0; i < 4; ++i)
     file[at + i] = static_cast<std::uint8_t>(value >> (8 * i));
@@ -39,13 +39,6 @@ void putU32(Bytes& file, std::size_t at, std::uint32_t value) {
 
 Bytes bytesOfText(const std::string& text) {
   return {text.begin(), text.end()};
-}
-
-const Notice* findNotice(const Asset& asset, const std::string& code) {
-  for (const Notice& notice : asset.notices) {
-    if (notice.code == code) return &notice;
-  }
-  return nullptr;
 }
 
 TEST(Glb, GoodFileLoadsWithoutNotices) {

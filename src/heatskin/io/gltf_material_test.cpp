@@ -9,32 +9,21 @@
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/io/image.h"
 
+#include "support/asset_views.h"
 #include "support/gltf_builder.h"
+#include "support/gltf_outcome.h"
 #include "support/temporary_folder.h"
 
 namespace heatskin {
 namespace {
 
+using testing::findNotice;
 using testing::GltfBuilder;
+using testing::load;
+using testing::outcome;
 using testing::squareBuilder;
 using Bytes = std::vector<std::uint8_t>;
 using Json = nlohmann::json;
-
-Result<Asset> load(const GltfBuilder& builder, const LoadOptions& options = {}) {
-  return readGltfBytes(builder.glb(), "test.glb", options);
-}
-
-std::string outcome(const GltfBuilder& builder) {
-  const Result<Asset> asset = load(builder);
-  return asset ? "ok" : asset.error().message;
-}
-
-const Notice* findNotice(const Asset& asset, const std::string& code) {
-  for (const Notice& notice : asset.notices) {
-    if (notice.code == code) return &notice;
-  }
-  return nullptr;
-}
 
 /// A 2 x 1 picture: one texel of this grey, one of 255 minus it.
 Bytes smallPng(std::uint8_t grey) {

@@ -9,30 +9,19 @@
 
 #include "heatskin/io/gltf_reader.h"
 
+#include "support/asset_views.h"
 #include "support/gltf_builder.h"
+#include "support/gltf_outcome.h"
 
 namespace heatskin {
 namespace {
 
+using testing::findNotice;
 using testing::GltfBuilder;
+using testing::load;
+using testing::outcome;
 using testing::squareBuilder;
 using Json = nlohmann::json;
-
-Result<Asset> load(const GltfBuilder& builder) {
-  return readGltfBytes(builder.glb(), "test.glb");
-}
-
-std::string outcome(const GltfBuilder& builder) {
-  const Result<Asset> asset = load(builder);
-  return asset ? "ok" : asset.error().message;
-}
-
-bool hasNotice(const Asset& asset, const std::string& code) {
-  for (const Notice& notice : asset.notices) {
-    if (notice.code == code) return true;
-  }
-  return false;
-}
 
 /// The square with these nodes; scene 0 has node 0.
 GltfBuilder withNodes(const Json& nodes) {
@@ -161,12 +150,12 @@ TEST(Scene, WithoutASceneEverythingIsLoadedAndSaid) {
   ASSERT_TRUE(asset);
   EXPECT_EQ(asset->instances.size(), 2u);
   expectNear(asset->instances[0].asset_from_mesh * Vec3(1, 0, 0), Vec3(2, 0, 0));
-  EXPECT_TRUE(hasNotice(*asset, "no_scene"));
+  EXPECT_TRUE(findNotice(*asset, "no_scene"));
   builder.json.erase("nodes");
   asset = load(builder);
   ASSERT_TRUE(asset);
   EXPECT_EQ(asset->instances.size(), 1u);
-  EXPECT_TRUE(hasNotice(*asset, "no_scene"));
+  EXPECT_TRUE(findNotice(*asset, "no_scene"));
 }
 
 TEST(Scene, AMeshUsedTwiceIsReadOnce) {
@@ -199,7 +188,7 @@ TEST(Scene, SkinnedMeshesStandWhereTheirVerticesAre) {
   ASSERT_TRUE(asset) << asset.error().message;
   EXPECT_TRUE(asset->instances[0].asset_from_mesh.matrix().isIdentity(0));
   for (const char* code : {"skin", "animations", "morph_targets"})
-    EXPECT_TRUE(hasNotice(*asset, code)) << code;
+    EXPECT_TRUE(findNotice(*asset, code)) << code;
   for (const Notice& notice : asset->notices)
     EXPECT_FALSE(notice.warning);
 }
@@ -225,7 +214,7 @@ TEST(Scene, ExtremeSizesAreSaid) {
     const Result<Asset> asset =
         load(withNodes(Json::array({{{"mesh", 0}, {"scale", {scale, scale, scale}}}})));
     ASSERT_TRUE(asset);
-    EXPECT_TRUE(hasNotice(*asset, "extreme_coordinates"));
+    EXPECT_TRUE(findNotice(*asset, "extreme_coordinates"));
   }
 }
 

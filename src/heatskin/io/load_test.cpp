@@ -8,24 +8,20 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "support/asset_views.h"
 #include "support/assets.h"
 #include "support/temporary_folder.h"
 
 namespace heatskin {
 namespace {
 
+using testing::findNotice;
+
 constexpr std::string_view kTriangle = "v 0 0 0 1 0 0\nv 1 0 0 1 0 0\nv 0 1 0 1 0 0\nf 1 2 3\n";
 
-std::string errorOf(const std::string& path) {
+std::string loadError(const std::string& path) {
   const Result<Asset> asset = loadAsset(path);
   return asset ? "" : asset.error().message;
-}
-
-const Notice* findNotice(const Asset& asset, std::string_view code) {
-  for (const Notice& notice : asset.notices) {
-    if (notice.code == code) return &notice;
-  }
-  return nullptr;
 }
 
 TEST(LoadAsset, ExtensionsInAnyCase) {
@@ -33,27 +29,28 @@ TEST(LoadAsset, ExtensionsInAnyCase) {
   EXPECT_TRUE(loadAsset(folder.write("a.obj", kTriangle)));
   EXPECT_TRUE(loadAsset(folder.write("b.OBJ", kTriangle)));
   const std::string xyz = folder.write("c.xyz", kTriangle);
-  EXPECT_EQ(errorOf(xyz), xyz + ": unknown file type '.xyz'; known are .glb, .gltf, .obj and .ply");
+  EXPECT_EQ(loadError(xyz), xyz + ": unknown file type '.xyz'; known are .glb, .gltf, .obj and .ply");
   const std::string none = folder.write("none", kTriangle);
-  EXPECT_EQ(errorOf(none), none + ": unknown file type (no extension); known are .glb, .gltf, .obj and .ply");
+  EXPECT_EQ(loadError(none),
+            none + ": unknown file type (no extension); known are .glb, .gltf, .obj and .ply");
 }
 
 TEST(LoadAsset, ContentThatContradictsTheName) {
   const testing::TemporaryFolder folder;
-  EXPECT_NE(errorOf(folder.write("a.glb", kTriangle)).find("not a GLB file"), std::string::npos);
-  EXPECT_NE(errorOf(folder.write("b.obj", "glTF\2")).find("rename it to .glb"), std::string::npos);
-  EXPECT_NE(errorOf(folder.write("c.obj", "ply\nformat ascii 1.0\n")).find("rename it to .ply"),
+  EXPECT_NE(loadError(folder.write("a.glb", kTriangle)).find("not a GLB file"), std::string::npos);
+  EXPECT_NE(loadError(folder.write("b.obj", "glTF\2")).find("rename it to .glb"), std::string::npos);
+  EXPECT_NE(loadError(folder.write("c.obj", "ply\nformat ascii 1.0\n")).find("rename it to .ply"),
             std::string::npos);
-  EXPECT_NE(errorOf(folder.write("d.ply", kTriangle)).find("not a PLY file"), std::string::npos);
+  EXPECT_NE(loadError(folder.write("d.ply", kTriangle)).find("not a PLY file"), std::string::npos);
 }
 
 TEST(LoadAsset, MissingFilesFoldersAndDevices) {
   const testing::TemporaryFolder folder;
-  EXPECT_NE(errorOf(folder / "gone.obj").find("No such file"), std::string::npos);
-  EXPECT_NE(errorOf(folder / "gone.xyz").find("No such file"), std::string::npos);
-  EXPECT_NE(errorOf(folder.path().string()).find("folder"), std::string::npos);
+  EXPECT_NE(loadError(folder / "gone.obj").find("No such file"), std::string::npos);
+  EXPECT_NE(loadError(folder / "gone.xyz").find("No such file"), std::string::npos);
+  EXPECT_NE(loadError(folder.path().string()).find("folder"), std::string::npos);
   std::filesystem::create_symlink("/dev/zero", folder.path() / "zero.obj");
-  EXPECT_NE(errorOf(folder / "zero.obj").find("not a regular file"), std::string::npos);
+  EXPECT_NE(loadError(folder / "zero.obj").find("not a regular file"), std::string::npos);
 }
 
 TEST(LoadAsset, DoubtsThatHoldForEveryFormat) {
@@ -75,7 +72,7 @@ TEST(LoadAsset, DoubtsThatHoldForEveryFormat) {
     EXPECT_NE(findNotice(*extreme, "extreme_coordinates"), nullptr);
   }
   EXPECT_NE(
-      errorOf(folder.write("over.obj", "v 0 0 0\nv 1e300 0 0\nv 0 1e300 0\nf 1 2 3\n")).find("too large"),
+      loadError(folder.write("over.obj", "v 0 0 0\nv 1e300 0 0\nv 0 1e300 0\nf 1 2 3\n")).find("too large"),
       std::string::npos);
 
   const Result<Asset> white = loadAsset(folder.write("white.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"));

@@ -21,7 +21,7 @@ namespace {
 using testing::findNotice;
 using testing::warnings;
 
-MtlFile parse(std::string_view text) {
+MtlFile parsedMtl(std::string_view text) {
   return parseMtl({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, "test.mtl");
 }
 
@@ -47,7 +47,7 @@ class MtlFolder {
 };
 
 TEST(MtlReader, Statements) {
-  const MtlFile file = parse(
+  const MtlFile file = parsedMtl(
       "# comment\nnewmtl first one \r\nKd 0.25 0.5 1\nKa 1 1 1\nillum 2\nd 0.5\n\tmap_Kd  a b.png  \r\n"
       "newmtl second\nKd 0.5\nTr 0.25\nnewmtl third\nd 1\nTr 1\nmap_Ks x.png\n");
   ASSERT_EQ(file.materials.size(), 3u);
@@ -65,7 +65,7 @@ TEST(MtlReader, Statements) {
 
 TEST(MtlReader, MapOptions) {
   const auto map = [](const std::string& text) {
-    const MtlFile file = parse("newmtl m\nmap_Kd " + text + "\n");
+    const MtlFile file = parsedMtl("newmtl m\nmap_Kd " + text + "\n");
     EXPECT_EQ(file.materials.size(), 1u);
     return file.materials.at(0).diffuse_map.value_or(MtlTexture{});
   };
@@ -86,7 +86,7 @@ TEST(MtlReader, MapOptions) {
 }
 
 TEST(MtlReader, NonsenseIsMentionedWithItsLine) {
-  const MtlFile file = parse("Kd 1 1 1\nnewmtl m\nKd a b c\nKd\nd\nmap_Kd\nnewmtl m\nKd 0 0 0\n");
+  const MtlFile file = parsedMtl("Kd 1 1 1\nnewmtl m\nKd a b c\nKd\nd\nmap_Kd\nnewmtl m\nKd 0 0 0\n");
   ASSERT_EQ(file.materials.size(), 1u);
   EXPECT_FALSE(file.materials[0].diffuse);  // the second block named m does not count
   ASSERT_EQ(file.notices.size(), 2u);
@@ -254,7 +254,7 @@ TEST(MtlReader, MutatedFilesNeverCrash) {
   const std::string seed =
       "newmtl a b\nKd 1 0.5 0\nd -halo 0.5\nTr 0.1\nmap_Kd -s 1 2 3 -o 1 -clamp on -mm 0 1 t.png\n";
   testing::forEachMutation(seed, 5000, [&](std::string_view text) {
-    for (const MtlMaterial& material : parse(text).materials) {
+    for (const MtlMaterial& material : parsedMtl(text).materials) {
       if (material.diffuse) {
         ASSERT_TRUE(material.diffuse->allFinite());
       }

@@ -24,18 +24,18 @@ constexpr std::string_view kTetrahedron =
     "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\n"
     "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
 
-Result<Asset> parse(std::string_view text, const LoadOptions& options = {}) {
+Result<Asset> parseObj(std::string_view text, const LoadOptions& options = {}) {
   return parseObj({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}, "/nowhere/test.obj",
                   options);
 }
 
-std::string errorOf(std::string_view text) {
-  const Result<Asset> asset = parse(text);
+std::string objError(std::string_view text) {
+  const Result<Asset> asset = parseObj(text);
   return asset ? "" : asset.error().message;
 }
 
 TEST(ObjReader, ATetrahedron) {
-  const Result<Asset> asset = parse(kTetrahedron);
+  const Result<Asset> asset = parseObj(kTetrahedron);
   ASSERT_TRUE(asset) << asset.error().message;
   EXPECT_EQ(asset->format, "obj");
   ASSERT_EQ(asset->meshes.size(), 1u);
@@ -51,7 +51,7 @@ TEST(ObjReader, ATetrahedron) {
 }
 
 TEST(ObjReader, EveryWayToWriteTheSameFile) {
-  const std::vector<Vec3> expected = corners(*parse(kTetrahedron));
+  const std::vector<Vec3> expected = corners(*parseObj(kTetrahedron));
   const std::vector<std::string> variants = {
       "\xEF\xBB\xBF" + std::string(kTetrahedron),
       "v 0 0 0\r\nv 1 0 0\r\nv 0 1 0\r\nv 0 0 1\r\nf 1 3 2\r\nf 1 2 4\r\nf 1 4 3\r\nf 2 3 4\r\n",
@@ -62,51 +62,52 @@ TEST(ObjReader, EveryWayToWriteTheSameFile) {
       "v 0 0 \\\n0\nv 1 0 0 # first axis\nv 0 1 0\nv 0 0 1\nvn 0 0 1\no a b\ng c\ns off\n"
       "f 1//1 3//1 2//1\nf 1 \\\n2 \\\n4 # comment\nf 1 4 3\nf 2 3 4\n"};
   for (const std::string& text : variants) {
-    const Result<Asset> asset = parse(text);
+    const Result<Asset> asset = parseObj(text);
     ASSERT_TRUE(asset) << asset.error().message << "\n" << text;
     EXPECT_EQ(corners(*asset), expected) << text;
   }
-  EXPECT_NE(findNotice(*parse(variants[2]), "cr_line_ends"), nullptr);
+  EXPECT_NE(findNotice(*parseObj(variants[2]), "cr_line_ends"), nullptr);
 }
 
 TEST(ObjReader, ErrorsNameTheLine) {
   const auto with = [](const std::string& line) { return std::string(kTetrahedron) + line + "\n"; };
-  EXPECT_EQ(errorOf(with("f 1 2 900")), "/nowhere/test.obj:9: vertex index 900 out of range (4 vertices)");
-  EXPECT_EQ(errorOf(with("f 1/1 2/1 3/44")),
+  EXPECT_EQ(objError(with("f 1 2 900")), "/nowhere/test.obj:9: vertex index 900 out of range (4 vertices)");
+  EXPECT_EQ(objError(with("f 1/1 2/1 3/44")),
             "/nowhere/test.obj:9: vt index 1 out of range (0 texture coordinates)");
-  EXPECT_EQ(errorOf(with("f 1 2 -99")), "/nowhere/test.obj:9: vertex index -99 out of range (4 so far)");
-  EXPECT_EQ(errorOf(with("f 1 2 0")), "/nowhere/test.obj:9: vertex index 0: OBJ indices start at 1");
-  EXPECT_EQ(errorOf(with("f 1 2 99999999999999999999999")),
+  EXPECT_EQ(objError(with("f 1 2 -99")), "/nowhere/test.obj:9: vertex index -99 out of range (4 so far)");
+  EXPECT_EQ(objError(with("f 1 2 0")), "/nowhere/test.obj:9: vertex index 0: OBJ indices start at 1");
+  EXPECT_EQ(objError(with("f 1 2 99999999999999999999999")),
             "/nowhere/test.obj:9: bad vertex index '99999999999999999999999'");
-  EXPECT_EQ(errorOf(with("f 1 2 5000000000")), "/nowhere/test.obj:9: vertex index 5000000000 out of range");
-  EXPECT_EQ(errorOf(with("f 1 2 3/1/1/1")), "/nowhere/test.obj:9: bad face corner '3/1/1/1'");
-  EXPECT_EQ(errorOf(with("f 1 2 x")), "/nowhere/test.obj:9: bad vertex index 'x'");
-  EXPECT_EQ(errorOf(with("f 1 2 /1")), "/nowhere/test.obj:9: bad vertex index ''");
-  EXPECT_EQ(errorOf(with("v 0 0")), "/nowhere/test.obj:9: vertex needs three coordinates, found 2");
-  EXPECT_EQ(errorOf(with("v 0 0 zero")), "/nowhere/test.obj:9: 'zero' is not a number");
-  EXPECT_EQ(errorOf(with("v 0,5 0 0")), "/nowhere/test.obj:9: '0,5' is not a number");
-  EXPECT_EQ(errorOf(with("v nan inf -inf")), "/nowhere/test.obj:9: vertex coordinate is not a finite number");
-  EXPECT_EQ(errorOf(with("v 1e999 0 0")), "/nowhere/test.obj:9: vertex coordinate is not a finite number");
-  EXPECT_EQ(errorOf(with("v 0 0 0 1 1")),
+  EXPECT_EQ(objError(with("f 1 2 5000000000")), "/nowhere/test.obj:9: vertex index 5000000000 out of range");
+  EXPECT_EQ(objError(with("f 1 2 3/1/1/1")), "/nowhere/test.obj:9: bad face corner '3/1/1/1'");
+  EXPECT_EQ(objError(with("f 1 2 x")), "/nowhere/test.obj:9: bad vertex index 'x'");
+  EXPECT_EQ(objError(with("f 1 2 /1")), "/nowhere/test.obj:9: bad vertex index ''");
+  EXPECT_EQ(objError(with("v 0 0")), "/nowhere/test.obj:9: vertex needs three coordinates, found 2");
+  EXPECT_EQ(objError(with("v 0 0 zero")), "/nowhere/test.obj:9: 'zero' is not a number");
+  EXPECT_EQ(objError(with("v 0,5 0 0")), "/nowhere/test.obj:9: '0,5' is not a number");
+  EXPECT_EQ(objError(with("v nan inf -inf")),
+            "/nowhere/test.obj:9: vertex coordinate is not a finite number");
+  EXPECT_EQ(objError(with("v 1e999 0 0")), "/nowhere/test.obj:9: vertex coordinate is not a finite number");
+  EXPECT_EQ(objError(with("v 0 0 0 1 1")),
             "/nowhere/test.obj:9: vertex has 5 numbers; 3 or 4 coordinates, or 3 and a colour (r g b, r g b "
             "a) are known");
-  EXPECT_EQ(errorOf(with("vt")),
+  EXPECT_EQ(objError(with("vt")),
             "/nowhere/test.obj:9: texture coordinate needs one to three numbers, found 0");
-  EXPECT_EQ(errorOf(with(std::string("v 0 0 0\n") + '\0')),
+  EXPECT_EQ(objError(with(std::string("v 0 0 0\n") + '\0')),
             "/nowhere/test.obj:10: NUL byte: not an OBJ text file (or a damaged one)");
-  EXPECT_EQ(errorOf(""), "/nowhere/test.obj: no triangles in file: it has no faces");
-  EXPECT_EQ(errorOf("# nothing\n"), "/nowhere/test.obj: no triangles in file: it has no faces");
-  EXPECT_EQ(errorOf("v 0 0 0\nv 1 0 0\nv 0 1 0\n"),
+  EXPECT_EQ(objError(""), "/nowhere/test.obj: no triangles in file: it has no faces");
+  EXPECT_EQ(objError("# nothing\n"), "/nowhere/test.obj: no triangles in file: it has no faces");
+  EXPECT_EQ(objError("v 0 0 0\nv 1 0 0\nv 0 1 0\n"),
             "/nowhere/test.obj: no triangles in file: it has no faces");
 }
 
 TEST(ObjReader, LineNumbersCountContinuedLines) {
-  EXPECT_EQ(errorOf("v 0 0 0\nf 1 \\\n1 \\\n1\nv bad\n"), "/nowhere/test.obj:5: 'bad' is not a number");
+  EXPECT_EQ(objError("v 0 0 0\nf 1 \\\n1 \\\n1\nv bad\n"), "/nowhere/test.obj:5: 'bad' is not a number");
 }
 
 TEST(ObjReader, SkippedThingsAreMentioned) {
   const Result<Asset> asset =
-      parse(std::string(kTetrahedron) + "l 1 2\np 1\ncurv 0 1 1 2\nf 1 2\nfoo\nf 1 2\n");
+      parseObj(std::string(kTetrahedron) + "l 1 2\np 1\ncurv 0 1 1 2\nf 1 2\nfoo\nf 1 2\n");
   ASSERT_TRUE(asset);
   EXPECT_EQ(corners(*asset).size(), 12u);
   ASSERT_NE(findNotice(*asset, "skipped_elements"), nullptr);
@@ -119,7 +120,7 @@ TEST(ObjReader, SkippedThingsAreMentioned) {
 }
 
 TEST(ObjReader, UnusedVerticesAreLeftOutAndMentioned) {
-  const Result<Asset> asset = parse(std::string(kTetrahedron) + "v 1e6 0 0\nv 0 1e6 0\n");
+  const Result<Asset> asset = parseObj(std::string(kTetrahedron) + "v 1e6 0 0\nv 0 1e6 0\n");
   ASSERT_TRUE(asset);
   EXPECT_EQ(asset->meshes[0].primitives[0].positions.size(), 4u);
   ASSERT_NE(findNotice(*asset, "unused_vertices"), nullptr);
@@ -128,7 +129,7 @@ TEST(ObjReader, UnusedVerticesAreLeftOutAndMentioned) {
 
 TEST(ObjReader, PolygonsAreCutInsideTheirOutline) {
   const Result<Asset> asset =
-      parse("v 0 0 0\nv 2 0 0\nv 2 2 0\nv 1 0.5 0\nv 0 2 0\nv 0 0 1\nv 2 0 1\nf 1 2 3 4 5\nf 1 6 7 2\n");
+      parseObj("v 0 0 0\nv 2 0 0\nv 2 2 0\nv 1 0.5 0\nv 0 2 0\nv 0 0 1\nv 2 0 1\nf 1 2 3 4 5\nf 1 6 7 2\n");
   ASSERT_TRUE(asset);
   const std::vector<Vec3> points = corners(*asset);
   ASSERT_EQ(points.size(), 15u);
@@ -140,14 +141,14 @@ TEST(ObjReader, PolygonsAreCutInsideTheirOutline) {
 }
 
 TEST(ObjReader, SelfCrossingPolygonsAreMentioned) {
-  const Result<Asset> asset = parse("v 0 0 0\nv 1 1 0\nv 1 0 0\nv 0 1 0\nf 1 2 3 4\n");
+  const Result<Asset> asset = parseObj("v 0 0 0\nv 1 1 0\nv 1 0 0\nv 0 1 0\nf 1 2 3 4\n");
   ASSERT_TRUE(asset);
   EXPECT_EQ(corners(*asset).size(), 6u);
   EXPECT_NE(findNotice(*asset, "broken_polygons"), nullptr);
 }
 
 TEST(ObjReader, TextureCoordinatesAreFlippedAndDivideVerticesAtSeams) {
-  const Result<Asset> asset = parse(
+  const Result<Asset> asset = parseObj(
       "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\n"
       "vt 0 0\nvt 1 0.25\nvt -3.5 7\nvt 0.5\nvt 1 0.25\n"
       "f 1/1 2/2 3/3\nf 2/5 4/4 3/1\n");
@@ -171,7 +172,7 @@ TEST(ObjReader, TheFlipKeepsTheNearestTexelOutsideTheUnitSquare) {
   constexpr int kHeight = 1024;
   for (const double v : {-5.3, -0.05, 0.0, 0.123456, 0.5, 0.999, 1.0, 1.7, 12.25}) {
     const Result<Asset> asset =
-        parse("v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 " + std::to_string(v) + "\nf 1/1 2/1 3/1\n");
+        parseObj("v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 " + std::to_string(v) + "\nf 1/1 2/1 3/1\n");
     ASSERT_TRUE(asset);
     const float flipped = asset->meshes[0].primitives[0].uv_sets[0][0].y();
     EXPECT_EQ(std::lround(flipped * static_cast<float>(kHeight - 1)), std::lround((1 - v) * (kHeight - 1)))
@@ -181,7 +182,7 @@ TEST(ObjReader, TheFlipKeepsTheNearestTexelOutsideTheUnitSquare) {
 
 TEST(ObjReader, FacesWithAndWithoutTextureCoordinatesAreSeparated) {
   const Result<Asset> asset =
-      parse("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvt 0 0\nf 1/1 2/1 3/1\nf 1 2 4\nf 1/1 2 3/1\n");
+      parseObj("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvt 0 0\nf 1/1 2/1 3/1\nf 1 2 4\nf 1/1 2 3/1\n");
   ASSERT_TRUE(asset);
   ASSERT_EQ(asset->meshes[0].primitives.size(), 2u);
   EXPECT_EQ(asset->meshes[0].primitives[0].triangleCount(), 1u);
@@ -193,7 +194,7 @@ TEST(ObjReader, FacesWithAndWithoutTextureCoordinatesAreSeparated) {
 }
 
 TEST(ObjReader, NotFiniteTextureCoordinatesBecomeZeroWithAWarning) {
-  const Result<Asset> asset = parse("v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 1 1\nvt nan inf\nf 1/1 2/2 3/1\n");
+  const Result<Asset> asset = parseObj("v 0 0 0\nv 1 0 0\nv 0 1 0\nvt 1 1\nvt nan inf\nf 1/1 2/2 3/1\n");
   ASSERT_TRUE(asset);
   for (const Vec2f& uv : asset->meshes[0].primitives[0].uv_sets[0])
     EXPECT_TRUE(uv.allFinite());
@@ -203,7 +204,7 @@ TEST(ObjReader, NotFiniteTextureCoordinatesBecomeZeroWithAWarning) {
 }
 
 TEST(ObjReader, VertexColorsAreDisplayColors) {
-  const Result<Asset> asset = parse("v 0 0 0 1 0 0.5\nv 1 0 0 0 1 0\nv 0 1 0 1 1 1 0.25\nf 1 2 3\n");
+  const Result<Asset> asset = parseObj("v 0 0 0 1 0 0.5\nv 1 0 0 0 1 0\nv 0 1 0 1 1 1 0.25\nf 1 2 3\n");
   ASSERT_TRUE(asset);
   const std::vector<Vec4f>& colors = asset->meshes[0].primitives[0].colors;
   ASSERT_EQ(colors.size(), 3u);
@@ -211,7 +212,7 @@ TEST(ObjReader, VertexColorsAreDisplayColors) {
   EXPECT_EQ(colors[2], Vec4f(1, 1, 1, 0.25f));
   EXPECT_EQ(warnings(*asset), 0u);
 
-  const Result<Asset> bytes = parse("v 0 0 0 255 0 51\nv 1 0 0 0 1 0\nv 0 1 0\nf 1 2 3\n");
+  const Result<Asset> bytes = parseObj("v 0 0 0 255 0 51\nv 1 0 0 0 1 0\nv 0 1 0\nf 1 2 3\n");
   ASSERT_TRUE(bytes);
   EXPECT_NE(findNotice(*bytes, "color_range"), nullptr);
   EXPECT_NE(findNotice(*bytes, "partial_colors"), nullptr);
@@ -219,7 +220,7 @@ TEST(ObjReader, VertexColorsAreDisplayColors) {
 }
 
 TEST(ObjReader, PositionsKeepDoublePrecision) {
-  const Result<Asset> asset = parse("v 1000000000.125 0 0\nv 1000000001 0 0\nv 1e9 1 0\nf 1 2 3\n");
+  const Result<Asset> asset = parseObj("v 1000000000.125 0 0\nv 1000000001 0 0\nv 1e9 1 0\nf 1 2 3\n");
   ASSERT_TRUE(asset);
   EXPECT_EQ(asset->meshes[0].primitives[0].positions[0].x(), 1000000000.125);
 }
@@ -232,7 +233,7 @@ TEST(ObjReader, OneVertexWithManyTextureCoordinatesTakesLinearTime) {
     text += "vt " + std::to_string(i) + " 0\n";
   for (int i = 1; i <= kCount; ++i)
     text += "f 1/" + std::to_string(i) + " 2/1 3/1\n";
-  const Result<Asset> asset = parse(text);
+  const Result<Asset> asset = parseObj(text);
   ASSERT_TRUE(asset);
   EXPECT_EQ(asset->meshes[0].primitives[0].positions.size(), static_cast<std::size_t>(kCount) + 2);
 }
@@ -240,14 +241,14 @@ TEST(ObjReader, OneVertexWithManyTextureCoordinatesTakesLinearTime) {
 TEST(ObjReader, LimitsAreKept) {
   LoadOptions options;
   options.max_triangles = 3;
-  EXPECT_FALSE(parse(kTetrahedron, options));
+  EXPECT_FALSE(parseObj(kTetrahedron, options));
   options = {};
   options.max_vertices = 3;
-  EXPECT_FALSE(parse(kTetrahedron, options));
+  EXPECT_FALSE(parseObj(kTetrahedron, options));
 }
 
 TEST(ObjReader, BrokenNormalsAreOnlyMentioned) {
-  const Result<Asset> asset = parse(std::string(kTetrahedron) + "f 1//7 2//7 3//7\nf 1//x 2 3\n");
+  const Result<Asset> asset = parseObj(std::string(kTetrahedron) + "f 1//7 2//7 3//7\nf 1//x 2 3\n");
   ASSERT_TRUE(asset) << asset.error().message;
   EXPECT_NE(findNotice(*asset, "bad_normal"), nullptr);
 }
@@ -255,7 +256,7 @@ TEST(ObjReader, BrokenNormalsAreOnlyMentioned) {
 TEST(ObjReader, LongLinesAndNumbers) {
   std::string text = "# " + std::string(1 << 20, 'x') + "\n" + std::string(kTetrahedron);
   text += "v 1." + std::string(100000, '0') + "1 0 0\nf 5 2 3\n";
-  EXPECT_TRUE(parse(text));
+  EXPECT_TRUE(parseObj(text));
 }
 
 // Any bytes: an asset that keeps its promises or an error, never a crash.
@@ -265,7 +266,7 @@ TEST(ObjReader, MutatedFilesNeverCrash) {
       "f 1/1/1 3/2 2/2/1\nf 1 2 4 -1\nf -1//1 -2 -3 \\\n-4\nl 1 2\n";
   std::size_t loaded = 0;
   testing::forEachMutation(seed, 6000, [&](std::string_view text) {
-    const Result<Asset> asset = parse(text);
+    const Result<Asset> asset = parseObj(text);
     if (!asset) {
       EXPECT_FALSE(asset.error().message.empty());
       EXPECT_EQ(asset.error().message.find('\n'), std::string::npos);

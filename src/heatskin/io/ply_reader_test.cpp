@@ -41,11 +41,11 @@ constexpr std::string_view kAscii =
     "0 0 0\n1 0 0\n0 1 0\n0 1 1\n0 0 1\n3 0 1 2\n4 0 2 3 4\n";
 
 /// Binary numbers in either byte order.
-class Bytes {
+class PlyBytes {
  public:
-  explicit Bytes(bool big) : big_(big) {}
+  explicit PlyBytes(bool big) : big_(big) {}
   template <class T>
-  Bytes& add(T value) {
+  PlyBytes& add(T value) {
     std::array<char, sizeof(T)> raw;
     std::memcpy(raw.data(), &value, sizeof(T));
     if (big_ == (std::endian::native == std::endian::little)) std::reverse(raw.begin(), raw.end());
@@ -68,7 +68,7 @@ std::string binaryFile(bool big, const char* line_end = "\n") {
   for (std::size_t at = 0; (at = header.find('\n', at)) != std::string::npos; at += std::strlen(line_end)) {
     header.replace(at, 1, line_end);
   }
-  Bytes data(big);
+  PlyBytes data(big);
   const std::vector<std::array<int, 3>> points = {{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 1, 1}, {0, 0, 1}};
   std::uint16_t length = 0;
   for (const auto& p : points) {

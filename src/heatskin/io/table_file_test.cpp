@@ -12,7 +12,7 @@
 namespace heatskin {
 namespace {
 
-Result<Table> parse(std::string_view text) {
+Result<Table> parseRows(std::string_view text) {
   return parseTable({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
 
@@ -34,7 +34,7 @@ std::string npy(const std::string& descr, const std::string& order, const std::s
 }
 
 TEST(Table, ReadsLinesOfNumbers) {
-  const auto table = parse("1,2.5,-3e-2\r\n 4 ,\t5,6\n");
+  const auto table = parseRows("1,2.5,-3e-2\r\n 4 ,\t5,6\n");
   ASSERT_TRUE(table) << table.error().message;
   EXPECT_EQ(table->columns, 3u);
   EXPECT_EQ(table->rows(), 2u);
@@ -44,7 +44,7 @@ TEST(Table, ReadsLinesOfNumbers) {
 }
 
 TEST(Table, ALineOfNamesMayComeFirst) {
-  const auto table = parse("\xEF\xBB\xBFx, y,z\n1,2,3");
+  const auto table = parseRows("\xEF\xBB\xBFx, y,z\n1,2,3");
   ASSERT_TRUE(table) << table.error().message;
   EXPECT_EQ(table->header, (std::vector<std::string>{"x", "y", "z"}));
   EXPECT_EQ(table->rows(), 1u);
@@ -53,16 +53,16 @@ TEST(Table, ALineOfNamesMayComeFirst) {
 
 TEST(Table, NothingIsATableWithoutRows) {
   for (const char* text : {"", "\n", "\n\n  \n", "x,y,z\n", "x,y,z"}) {
-    const auto table = parse(text);
+    const auto table = parseRows(text);
     ASSERT_TRUE(table) << text;
     EXPECT_EQ(table->rows(), 0u) << text;
   }
-  EXPECT_EQ(parse("x,y,z\n")->columns, 3u);
+  EXPECT_EQ(parseRows("x,y,z\n")->columns, 3u);
 }
 
 TEST(Table, SaysWhichLineIsWrong) {
   const auto message = [](std::string_view text) {
-    const auto table = parse(text);
+    const auto table = parseRows(text);
     if (table) return std::string("accepted");
     EXPECT_EQ(table.error().kind, ErrorKind::kInput);
     return table.error().message;
@@ -87,13 +87,13 @@ TEST(Table, ReadsNumpyArrays) {
                                   npy<std::int64_t>("<i8", "False", "(2, 3)", {1, 2, 3, 4, 5, 6}),
                                   npy<std::uint32_t>("<u4", "False", "(2, 3)", {1, 2, 3, 4, 5, 6}),
                                   npy<double>("<f8", "True", "(2, 3)", {1, 4, 2, 5, 3, 6})}) {
-    const auto table = parse(file);
+    const auto table = parseRows(file);
     ASSERT_TRUE(table) << table.error().message;
     EXPECT_EQ(table->columns, 3u);
     EXPECT_EQ(table->values, expected);
     EXPECT_EQ(table->where(1), "row 1");
   }
-  EXPECT_EQ(parse(npy<double>("<f8", "False", "(0, 4)", {}))->rows(), 0u);
+  EXPECT_EQ(parseRows(npy<double>("<f8", "False", "(0, 4)", {}))->rows(), 0u);
 }
 
 TEST(Table, RefusesOtherNumpyArrays) {
@@ -107,15 +107,15 @@ TEST(Table, RefusesOtherNumpyArrays) {
         npy<double>("<f8", "False", "(6148914691236517206, 3)", six),
         npy<double>("<f8", "False", "(2, 3)", {1, 2, 3, 4, 5, std::nan("")}), std::string("\x93NUMPY\1"),
         npy<double>("<f8", "False", "(2, 3)", six, 9)}) {
-    EXPECT_FALSE(parse(file));
+    EXPECT_FALSE(parseRows(file));
   }
 }
 
 TEST(Table, DamagedFilesNeverCrash) {
   testing::forEachMutation(npy<float>("<f4", "False", "(2, 3)", {1, 2, 3, 4, 5, 6}), 3000,
-                           [](std::string_view file) { (void)parse(file); });
+                           [](std::string_view file) { (void)parseRows(file); });
   testing::forEachMutation("x,y,z\n1,2,3\n4.5e3,-6,7\n", 3000, [](std::string_view file) {
-    const auto table = parse(file);
+    const auto table = parseRows(file);
     if (table) {
       for (const double value : table->values)
         ASSERT_TRUE(std::isfinite(value));
@@ -129,7 +129,7 @@ TEST(Table, WhatIsWrittenCanBeRead) {
   EXPECT_EQ(csv.substr(0, csv.find('\n')), "0,1,0.1");
   const auto npy_bytes = encodeNpy(values, 2);
   EXPECT_EQ((npy_bytes.size() - values.size() * 4) % 64, 0u);
-  const auto a = parse(csv), b = parseTable(npy_bytes);
+  const auto a = parseRows(csv), b = parseTable(npy_bytes);
   ASSERT_TRUE(a) << a.error().message;
   ASSERT_TRUE(b) << b.error().message;
   EXPECT_EQ(a->columns, 3u);

@@ -19,9 +19,9 @@ constexpr double kC1 = 1e-4;
 constexpr double kC2 = 9e-4;
 
 // Double arithmetic on values of order 1, divided by at least kC2: 121 roundings of 1e-16 / 9e-4.
-constexpr double kRounding = 1e-11;
+constexpr double kSsimRounding = 1e-11;
 // A map is stored as float.
-constexpr double kFloatRounding = 1e-6;
+constexpr double kMapRounding = 1e-6;
 
 struct Statistics {
   double mean_a = 0, mean_b = 0, var_a = 0, var_b = 0, cov = 0;
@@ -71,13 +71,13 @@ double pixelSsim(const ImageF& a, const ImageF& b, int x, int y) {
 
 TEST(Ssim, IdenticalPicturesGiveOne) {
   const ImageF image = wavyPicture(40, 30, 1);
-  EXPECT_NEAR(*ssim(image, image), 1.0, kRounding);
+  EXPECT_NEAR(*ssim(image, image), 1.0, kSsimRounding);
 }
 
 TEST(Ssim, ConstantPicturesHaveAClosedForm) {
   for (const auto& [a, b] : {std::pair{0.25f, 0.75f}, {0.0f, 1.0f}, {0.5f, 0.625f}}) {
     const double expected = (2.0 * a * b + kC1) / (a * a + b * b + kC1);
-    EXPECT_NEAR(*ssim(greyPicture(24, 31, a), greyPicture(24, 31, b)), expected, kRounding);
+    EXPECT_NEAR(*ssim(greyPicture(24, 31, a), greyPicture(24, 31, b)), expected, kSsimRounding);
   }
 }
 
@@ -88,7 +88,7 @@ TEST(Ssim, InvertedPictureIsAntiCorrelated) {
   for (float& value : b.rgb)
     value = 1.0f - value;
   const Statistics s = windowStatistics(a, b, 0, 20, 20);
-  EXPECT_NEAR(s.cov, -s.var_a, kFloatRounding);
+  EXPECT_NEAR(s.cov, -s.var_a, kMapRounding);
   EXPECT_LT(*ssim(a, b), -0.5);
 }
 
@@ -101,11 +101,11 @@ TEST(Ssim, MapMatchesTheDefinitionEverywhere) {
   for (int y = 0; y < a.height; ++y) {
     for (int x = 0; x < a.width; ++x) {
       const double expected = pixelSsim(a, b, x, y);
-      ASSERT_NEAR(result->map[a.index(x, y)], expected, kFloatRounding) << x << " " << y;
+      ASSERT_NEAR(result->map[a.index(x, y)], expected, kMapRounding) << x << " " << y;
       if (x >= 5 && y >= 5 && x < a.width - 5 && y < a.height - 5) interior += expected;
     }
   }
-  EXPECT_NEAR(result->mean, interior / (27 * 33), kRounding);
+  EXPECT_NEAR(result->mean, interior / (27 * 33), kSsimRounding);
   EXPECT_EQ(*ssim(a, b), result->mean);
   EXPECT_EQ(*ssim(b, a), result->mean);
 }
@@ -135,7 +135,7 @@ TEST(Ssim, MaskedMeanIsTheMapOverTheForeground) {
   SsimOptions options;
   for (float& value : options.mask.background)
     value = 0.25f;
-  EXPECT_NEAR(*ssim(a, b, options), sum / count, kRounding);
+  EXPECT_NEAR(*ssim(a, b, options), sum / count, kSsimRounding);
 
   // What is behind the foreground plays no part.
   ImageF other = b;
@@ -203,14 +203,14 @@ ImageF halved(const ImageF& image) {
 
 TEST(MsSsim, IdenticalPicturesGiveOne) {
   const ImageF image = wavyPicture(170, 161, 1);
-  EXPECT_NEAR(*msSsim(image, image), 1.0, kRounding);
+  EXPECT_NEAR(*msSsim(image, image), 1.0, kSsimRounding);
 }
 
 TEST(MsSsim, ConstantPicturesHaveAClosedForm) {
   // No contrast at any scale: only the luminance of the coarsest remains, with its exponent.
   const double luminance = (2.0 * 0.25 * 0.75 + kC1) / (0.0625 + 0.5625 + kC1);
   EXPECT_NEAR(*msSsim(greyPicture(161, 170, 0.25f), greyPicture(161, 170, 0.75f)),
-              std::pow(luminance, 0.1333), kRounding);
+              std::pow(luminance, 0.1333), kSsimRounding);
 }
 
 TEST(MsSsim, PublishedExponents) {
@@ -239,7 +239,7 @@ TEST(MsSsim, MatchesTheDefinitionOnThreeScales) {
     }
   }
   // Both halve in float, in different orders of addition.
-  EXPECT_NEAR(value, (product[0] + product[1] + product[2]) / 3, kFloatRounding);
+  EXPECT_NEAR(value, (product[0] + product[1] + product[2]) / 3, kMapRounding);
 }
 
 TEST(MsSsim, OneScaleIsSsimToThePowerOfTheSumOfWeights) {
@@ -250,7 +250,7 @@ TEST(MsSsim, OneScaleIsSsimToThePowerOfTheSumOfWeights) {
   options.scales = 1;
   options.color = SsimColor::kLuma;
   const double single = *ssim(a, b, SsimOptions{.color = SsimColor::kLuma, .mask = {}});
-  EXPECT_NEAR(*msSsim(a, b, options), std::pow(single, 1.0001), kRounding);
+  EXPECT_NEAR(*msSsim(a, b, options), std::pow(single, 1.0001), kSsimRounding);
 }
 
 TEST(MsSsim, ForgivesFineNoiseMoreThanSsimDoes) {

@@ -109,7 +109,7 @@ Eigenpairs pairsOf(const Operators& operators, std::uint32_t index, std::size_t 
   return pairs ? std::move(*pairs) : Eigenpairs{};
 }
 
-RowMajor matrixOf(const Eigenpairs& pairs) {
+RowMajor vectorsOf(const Eigenpairs& pairs) {
   const auto k = static_cast<Eigen::Index>(pairs.values.size());
   return Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(
              pairs.vectors.data(), static_cast<Eigen::Index>(pairs.vectors.size()) / k, k)
@@ -126,10 +126,10 @@ TEST(Align, UndoesATurnOfTheWholeBasis) {
   const RowMajor turn = Eigen::HouseholderQR<Eigen::MatrixXd>(Eigen::MatrixXd::Random(30, 30)).householderQ();
   Eigenpairs turned = reference;
   const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> product =
-      (matrixOf(reference) * turn).cast<float>();
+      (vectorsOf(reference) * turn).cast<float>();
   turned.vectors.assign(product.data(), product.data() + product.size());
   alignTo(operators.mass, reference.vectors, turned);
-  EXPECT_LT((matrixOf(turned) - matrixOf(reference)).cwiseAbs().maxCoeff(), kFloatTolerance);
+  EXPECT_LT((vectorsOf(turned) - vectorsOf(reference)).cwiseAbs().maxCoeff(), kFloatTolerance);
 }
 
 TEST(Align, EigenvaluesFollowColumns) {
@@ -147,7 +147,7 @@ TEST(Align, EigenvaluesFollowColumns) {
   }
   alignTo(operators.mass, reference.vectors, shuffled);
   EXPECT_EQ(shuffled.values, reference.values);
-  EXPECT_LT((matrixOf(shuffled) - matrixOf(reference)).cwiseAbs().maxCoeff(), kFloatTolerance);
+  EXPECT_LT((vectorsOf(shuffled) - vectorsOf(reference)).cwiseAbs().maxCoeff(), kFloatTolerance);
 }
 
 TEST(Align, ChainKeepsSpacesOrthonormalityAndOrder) {
@@ -175,7 +175,7 @@ TEST(Align, ChainKeepsSpacesOrthonormalityAndOrder) {
   ASSERT_EQ(aligned.size(), kAlignedBases);
   const Eigen::Map<const Eigen::VectorXd> mass(operators.mass.data(), operators.vertex_count);
   const auto overlap = [&](const Eigenpairs& a, const Eigenpairs& b) -> RowMajor {
-    return matrixOf(a).transpose() * mass.asDiagonal() * matrixOf(b);
+    return vectorsOf(a).transpose() * mass.asDiagonal() * vectorsOf(b);
   };
   for (const auto& [index, basis] : aligned) {
     EXPECT_EQ(basis.vectors, again.at(index).vectors) << "depends on threads: " << index;

@@ -9,6 +9,7 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/rendering/test_meshes.h"
+#include "heatskin/rendering/test_views.h"
 
 namespace heatskin {
 namespace {
@@ -40,9 +41,6 @@ UvFaces shattered(std::uint64_t seed, int splits, double u0, double v0, double u
   return faces;
 }
 
-/// Distance in texels from an edge below which the snapped and the exact triangle may differ.
-constexpr double kEdgeBand = 2.0 * 1.4143 / 16384;
-
 /// The slow twin: the lowest face that holds the texel centre, in any unit square, by point-in-triangle;
 /// `sure` is false when some edge is closer than the band.
 std::uint32_t lowestFaceAt(const UvFaces& faces, int x, int y, int width, int height, bool& sure) {
@@ -62,7 +60,7 @@ std::uint32_t lowestFaceAt(const UvFaces& faces, int x, int y, int width, int he
           const Vec2 way = c[(e + 1) % 3] - c[e];
           inside = std::min(inside, cross2(way, p - c[e]) / way.norm());
         }
-        if (std::abs(inside) < kEdgeBand) sure = false;
+        if (std::abs(inside) < testing::kEdgeBand) sure = false;
         if (inside >= 0 && found == kNone) found = f;
       }
     }
@@ -173,7 +171,7 @@ TEST(Atlas, BarycentricsGiveBackTheTexelCentre) {
     const Vec2 wrapped = difference - Vec2(difference.array().round());
     worst = std::max(worst, (wrapped.array() * Eigen::Array2d(80, 64)).matrix().norm());
   }
-  EXPECT_LT(worst, kEdgeBand);  // texels
+  EXPECT_LT(worst, testing::kEdgeBand);  // texels
   EXPECT_GT(atlas.covered_texels, 1000u);
 }
 
@@ -225,8 +223,8 @@ bool coveredSomewhere(const std::array<Vec2f, 3>& face, int x, int y, int width,
         const Vec2 way = c[(e + 1) % 3] - c[e];
         inside = std::min(inside, cross2(way, p - c[e]) / way.norm());
       }
-      if (inside > kEdgeBand) return sure = true;
-      if (std::abs(inside) <= kEdgeBand) sure = false;
+      if (inside > testing::kEdgeBand) return sure = true;
+      if (std::abs(inside) <= testing::kEdgeBand) sure = false;
     }
   }
   return false;
@@ -264,7 +262,7 @@ TEST(Atlas, RepeatedFacesAgreeWithPointInTriangle) {
           uv += p.barycentric[static_cast<Eigen::Index>(c)] * face[c].cast<double>();
         const Vec2 off = uv - Vec2((x + 0.5) / 60, (y + 0.5) / 44);
         const Vec2 rest = off - Vec2(off.array().round());
-        ASSERT_LT((rest.array() * Eigen::Array2d(60, 44)).matrix().norm(), kEdgeBand);
+        ASSERT_LT((rest.array() * Eigen::Array2d(60, 44)).matrix().norm(), testing::kEdgeBand);
       }
     }
     EXPECT_GT(sure_texels, 60 * 44 * 95 / 100);

@@ -5,20 +5,13 @@
 #include <gtest/gtest.h>
 
 #include "heatskin/rendering/test_meshes.h"
+#include "heatskin/rendering/test_views.h"
 
 namespace heatskin {
 namespace {
 
 /// Long chains of double operations on numbers near 1.
 constexpr double kRounding = 1e-12;
-
-Surface surfaceOf(const testing::TriangleMesh& mesh) {
-  SurfaceOptions options;
-  options.principal_axes = false;
-  Result<Surface> surface = Surface::build(mesh.positions, mesh.faces, options);
-  EXPECT_TRUE(surface.ok());
-  return std::move(surface).value();
-}
 
 TEST(ProjectionTest, CentreAxesAndDepth) {
   Camera camera;
@@ -56,7 +49,7 @@ TEST(Views, BoundingSphereFitsEveryStandardView) {
   for (Vec3& x : lopsided.positions)
     x = Vec3(0.1 * x.x() + 3, x.y() * x.y() * x.y(), 2 * x.z());
   for (const auto& mesh : {testing::torus(20, 10), lopsided, testing::soup(1, 5, 1.0)}) {
-    const Surface surface = surfaceOf(mesh);
+    const Surface surface = testing::surfaceOf(mesh);
     const BoundingSphere sphere = boundingSphere(surface);
     for (const Vec3& x : surface.positions())
       ASSERT_LE((x - sphere.center).norm(), sphere.radius * (1 + kRounding));
@@ -82,7 +75,7 @@ TEST(Views, BoundingSphereFitsEveryStandardView) {
 }
 
 TEST(Views, NarrowImagesHoldTheSphereToo) {
-  const Surface surface = surfaceOf(testing::icosphere(2));
+  const Surface surface = testing::surfaceOf(testing::icosphere(2));
   for (double aspect : {0.25, 0.5, 1.0, 3.0}) {
     for (const Camera& camera : turntable(surface, 7, 10 * kDegree, aspect)) {
       const int height = 400, width = static_cast<int>(height * aspect);
@@ -96,7 +89,7 @@ TEST(Views, NarrowImagesHoldTheSphereToo) {
 }
 
 TEST(Views, TurntableGoesRoundEvenly) {
-  const Surface surface = surfaceOf(testing::icosphere(1));
+  const Surface surface = testing::surfaceOf(testing::icosphere(1));
   const std::vector<Camera> cameras = turntable(surface, 12, 30 * kDegree);
   ASSERT_EQ(cameras.size(), 12u);
   for (std::size_t k = 0; k < cameras.size(); ++k) {
@@ -130,7 +123,7 @@ TEST(Views, FramedCamerasTouchTheMargin) {
     x = Vec3(3 * x.x() + 0.5 * x.y(), 0.1 * x.y(), 0.1 * x.z());
   for (const auto& mesh :
        {testing::torus(20, 10), testing::icosphere(2), flat, needle, testing::soup(3, 7, 1.0)}) {
-    const Surface surface = surfaceOf(mesh);
+    const Surface surface = testing::surfaceOf(mesh);
     for (double aspect : {0.5, 1.0, 16.0 / 9}) {
       for (double azimuth : {0.0, 35.0, 200.0}) {
         for (double elevation : {-30.0, 0.0, 20.0, 90.0}) {
@@ -161,7 +154,7 @@ TEST(Views, FramedNeedleIsNotAtTheEye) {
   testing::TriangleMesh needle = testing::icosphere(1);
   for (Vec3& x : needle.positions)
     x = Vec3(1e-6 * x.x(), 1e-6 * x.y(), x.z());
-  const Surface surface = surfaceOf(needle);
+  const Surface surface = testing::surfaceOf(needle);
   const Camera camera = framedCamera(surface, 0, 0);
   double highest = -1;
   for (const Vec3& x : surface.positions())
@@ -174,7 +167,7 @@ TEST(Views, TurntableIsFramedOverTheWholeTurn) {
   testing::TriangleMesh lopsided = testing::icosphere(2);
   for (Vec3& x : lopsided.positions)
     x = Vec3(2 * x.x(), 0.4 * x.y() + 0.2 * x.x() * x.x(), x.z());
-  const Surface surface = surfaceOf(lopsided);
+  const Surface surface = testing::surfaceOf(lopsided);
   for (double aspect : {0.7, 1.0, 2.0}) {
     Eigen::AlignedBox2d box;
     for (const Camera& camera : turntable(surface, 24, 20 * kDegree, aspect))
@@ -186,7 +179,7 @@ TEST(Views, TurntableIsFramedOverTheWholeTurn) {
 }
 
 TEST(Views, DefaultSeesTheFrontFromAbove) {
-  const Surface surface = surfaceOf(testing::icosphere(2));
+  const Surface surface = testing::surfaceOf(testing::icosphere(2));
   const Camera camera = defaultView(surface);
   const Vec3 direction = (camera.eye - camera.target).normalized();
   EXPECT_GT(direction.z(), 0.5);
@@ -207,7 +200,7 @@ TEST(Views, AnAnimalShowsItsHeadWhereFrontIsUnknown) {
     animal.faces.push_back({face[0] + first, face[1] + first, face[2] + first});
   }
   const auto faces_back = [](const testing::TriangleMesh& mesh, Front front) {
-    return std::cos(defaultAngles(surfaceOf(mesh), front).azimuth) < 0;
+    return std::cos(defaultAngles(testing::surfaceOf(mesh), front).azimuth) < 0;
   };
   EXPECT_TRUE(faces_back(animal, Front::kUnknown));
   EXPECT_FALSE(faces_back(animal, Front::kPlusZ));

@@ -8,31 +8,15 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/rendering/test_meshes.h"
+#include "heatskin/rendering/test_views.h"
 #include "heatskin/rendering/visibility.h"
 
 namespace heatskin {
 namespace {
 
-Surface surfaceOf(const testing::TriangleMesh& mesh) {
-  SurfaceOptions options;
-  options.principal_axes = false;
-  Result<Surface> surface = Surface::build(mesh.positions, mesh.faces, options);
-  EXPECT_TRUE(surface.ok());
-  return std::move(surface).value();
-}
-
 /// The square [-1, 1]^2 at z = 0: normalisation leaves it where it is.
 testing::TriangleMesh square() {
   return {{{-1, -1, 0}, {1, -1, 0}, {1, 1, 0}, {-1, 1, 0}}, {{0, 1, 2}, {0, 2, 3}}};
-}
-
-/// Seen with 50 pixels per unit in the plane z = 0.
-Camera fiftyPixelsPerUnit(double x = 0, double y = 0) {
-  Camera camera;
-  camera.eye = {x, y, 2};
-  camera.target = {x, y, 0};
-  camera.vertical_fov = 90 * kDegree;  // 200 pixels high: focal length 100
-  return camera;
 }
 
 /// Colours that tell the place: (x, y, face) in 0 .. 1.
@@ -46,8 +30,9 @@ ColorSource placeColors(const Surface& surface) {
 }
 
 TEST(RenderAlbedo, PixelsAreTheColoursUnderTheirCentres) {
-  const Surface surface = surfaceOf(square());
-  const Picture picture = renderAlbedo(surface, fiftyPixelsPerUnit(), 200, 200, placeColors(surface), {});
+  const Surface surface = testing::surfaceOf(square());
+  const Picture picture =
+      renderAlbedo(surface, testing::fiftyPixelsPerUnit(), 200, 200, placeColors(surface), {});
   ASSERT_EQ(picture.image.rgb.size(), 3u * 200 * 200);
   for (int j = 0; j < 200; ++j) {
     for (int i = 0; i < 200; ++i) {
@@ -69,9 +54,9 @@ TEST(RenderAlbedo, PixelsAreTheColoursUnderTheirCentres) {
 }
 
 TEST(RenderAlbedo, BatchesAreBoundedAndComplete) {
-  const Surface surface = surfaceOf(square());
+  const Surface surface = testing::surfaceOf(square());
   std::size_t asked = 0, largest = 0;
-  const Picture picture = renderAlbedo(surface, fiftyPixelsPerUnit(), 700, 700,
+  const Picture picture = renderAlbedo(surface, testing::fiftyPixelsPerUnit(), 700, 700,
                                        [&](std::span<const SurfacePoint> points, std::span<Vec3f> colors) {
                                          ASSERT_EQ(points.size(), colors.size());
                                          asked += points.size();
@@ -85,14 +70,14 @@ TEST(RenderAlbedo, BatchesAreBoundedAndComplete) {
 
 // The share of samples over a half plane is its share of the pixel's area, up to one row of samples.
 TEST(RenderAlbedo, AntialiasingApproximatesCoverage) {
-  const Surface surface = surfaceOf(square());
+  const Surface surface = testing::surfaceOf(square());
   for (int n : {2, 3, 4, 8}) {
     RenderOptions options;
     options.supersampling = n;
     options.background = {0, 0, 0};
     for (double shift = 0; shift < 1; shift += 0.07) {
       // The left border x = -1 comes to pixel coordinate 50 - shift.
-      const Camera camera = fiftyPixelsPerUnit(shift / 50, 0);
+      const Camera camera = testing::fiftyPixelsPerUnit(shift / 50, 0);
       const Picture picture = renderAlbedo(surface, camera, 200, 200, constantColor({1, 1, 1}), options);
       const std::size_t pixel = picture.image.index(49, 100);
       // No two samples share a column of the n^2 columns: the error is below one of n^2 levels.
@@ -108,17 +93,17 @@ TEST(RenderAlbedo, AntialiasingApproximatesCoverage) {
 }
 
 TEST(RenderAlbedo, AntialiasingKeepsFlatColours) {
-  const Surface surface = surfaceOf(square());
+  const Surface surface = testing::surfaceOf(square());
   RenderOptions options;
   options.supersampling = 3;
-  const Picture picture =
-      renderAlbedo(surface, fiftyPixelsPerUnit(), 200, 200, constantColor({0.2f, 0.5f, 0.9f}), options);
+  const Picture picture = renderAlbedo(surface, testing::fiftyPixelsPerUnit(), 200, 200,
+                                       constantColor({0.2f, 0.5f, 0.9f}), options);
   EXPECT_NEAR(picture.image.pixel(100, 100)[0], 0.2f, 1e-5f);
   EXPECT_NEAR(picture.image.pixel(100, 100)[2], 0.9f, 1e-5f);
 }
 
 TEST(RenderAlbedo, BadSizesGiveNoPicture) {
-  const Surface surface = surfaceOf(square());
+  const Surface surface = testing::surfaceOf(square());
   for (const auto& [width, height] : {std::pair{0, 5}, {5, -1}, {kMaxImageSide + 1, 5}}) {
     EXPECT_EQ(renderAlbedo(surface, {}, width, height, constantColor({1, 1, 1})).image.width, 0);
     EXPECT_EQ(renderShaded(surface, {}, width, height, constantColor({1, 1, 1})).image.width, 0);
@@ -126,21 +111,21 @@ TEST(RenderAlbedo, BadSizesGiveNoPicture) {
 }
 
 TEST(RenderAlbedo, WireIsDrawnAlongEdgesOnly) {
-  const Surface surface = surfaceOf(square());
+  const Surface surface = testing::surfaceOf(square());
   RenderOptions options;
   options.wire.width = 2;
   options.wire.color = {0, 0, 0};
   const Picture picture =
-      renderAlbedo(surface, fiftyPixelsPerUnit(), 200, 200, constantColor({1, 1, 1}), options);
+      renderAlbedo(surface, testing::fiftyPixelsPerUnit(), 200, 200, constantColor({1, 1, 1}), options);
   EXPECT_LT(picture.image.pixel(50, 100)[0], 0.05f);         // left border
   EXPECT_LT(picture.image.pixel(100, 99)[0], 0.3f);          // diagonal
   EXPECT_NEAR(picture.image.pixel(75, 70)[0], 1.0f, 1e-6f);  // inside
 }
 
 TEST(RenderNormals, AreTurnedTowardsTheViewer) {
-  const Surface surface = surfaceOf(square());
+  const Surface surface = testing::surfaceOf(square());
   for (double side : {2.0, -2.0}) {
-    Camera camera = fiftyPixelsPerUnit();
+    Camera camera = testing::fiftyPixelsPerUnit();
     camera.eye.z() = side;
     const Picture picture = renderNormals(surface, camera, 200, 200);
     EXPECT_NEAR(picture.image.pixel(100, 100)[0], 0.5f, 1e-6f);
@@ -150,7 +135,7 @@ TEST(RenderNormals, AreTurnedTowardsTheViewer) {
 }
 
 TEST(CreaseNormals, SmoothOnASphereAndSharpOnABox) {
-  const Surface sphere = surfaceOf(testing::icosphere(3));
+  const Surface sphere = testing::surfaceOf(testing::icosphere(3));
   const auto smooth = creaseNormals(sphere, 35 * kDegree);
   for (std::size_t f = 0; f < smooth.size(); ++f) {
     for (std::size_t c = 0; c < 3; ++c) {
@@ -163,7 +148,7 @@ TEST(CreaseNormals, SmoothOnASphereAndSharpOnABox) {
     box.positions.push_back({i & 1 ? 1.0 : -1.0, i & 2 ? 1.0 : -1.0, i & 4 ? 1.0 : -1.0});
   box.faces = {{0, 2, 3}, {0, 3, 1}, {4, 5, 7}, {4, 7, 6}, {0, 1, 5}, {0, 5, 4},
                {2, 6, 7}, {2, 7, 3}, {0, 4, 6}, {0, 6, 2}, {1, 3, 7}, {1, 7, 5}};
-  const Surface cube = surfaceOf(box);
+  const Surface cube = testing::surfaceOf(box);
   const auto sharp = creaseNormals(cube, 35 * kDegree);
   const auto round = creaseNormals(cube, 180 * kDegree);
   for (std::size_t f = 0; f < sharp.size(); ++f) {
@@ -182,7 +167,7 @@ double brightness(const Picture& picture, int x, int y) {
 }
 
 TEST(RenderShaded, LightComesFromAboveAndShadowsFallOnTheFloor) {
-  const Surface surface = surfaceOf(testing::icosphere(4));
+  const Surface surface = testing::surfaceOf(testing::icosphere(4));
   const Camera camera = orbitCamera(boundingSphere(surface), 0, 20 * kDegree);
   ShadedOptions options;
   options.supersampling = 2;
@@ -217,7 +202,7 @@ TEST(RenderShaded, OrientationDoesNotMatter) {
   testing::TriangleMesh turned = sheet;
   for (auto& face : turned.faces)
     std::swap(face[1], face[2]);
-  const Surface a = surfaceOf(sheet), b = surfaceOf(turned);
+  const Surface a = testing::surfaceOf(sheet), b = testing::surfaceOf(turned);
   const Camera camera = orbitCamera(boundingSphere(a), 0.3, 0.5);
   const ColorSource grey = constantColor({0.6f, 0.6f, 0.6f});
   ShadedOptions options;
@@ -230,7 +215,7 @@ TEST(RenderShaded, OrientationDoesNotMatter) {
 
 TEST(Render, SameBytesForAnyThreadCount) {
   const int before = threadCount();
-  const Surface surface = surfaceOf(testing::torus(40, 24));
+  const Surface surface = testing::surfaceOf(testing::torus(40, 24));
   const Camera camera = defaultView(surface);
   ShadedOptions options;
   options.supersampling = 2;

@@ -10,18 +10,11 @@
 #include "heatskin/io/color_space.h"
 #include "heatskin/rendering/render.h"
 #include "heatskin/rendering/test_meshes.h"
+#include "heatskin/rendering/test_views.h"
 #include "heatskin/rendering/visibility.h"
 
 namespace heatskin {
 namespace {
-
-Surface surfaceOf(const testing::TriangleMesh& mesh) {
-  SurfaceOptions options;
-  options.principal_axes = false;
-  Result<Surface> surface = Surface::build(mesh.positions, mesh.faces, options);
-  EXPECT_TRUE(surface.ok());
-  return std::move(surface).value();
-}
 
 /// Squares [-1, 1]^2 at the given heights z; faces 2 k and 2 k + 1 are those of square k.
 testing::TriangleMesh squares(std::initializer_list<double> heights) {
@@ -41,14 +34,6 @@ Camera fromAbove(double side = 1) {
   Camera camera;
   camera.eye = {0, 0, 4 * side};
   camera.vertical_fov = 20 * kDegree;
-  return camera;
-}
-
-/// 50 pixels per unit in the plane z = 0 of a picture 200 pixels high.
-Camera fiftyPixelsPerUnit() {
-  Camera camera;
-  camera.eye = {0, 0, 2};
-  camera.vertical_fov = 90 * kDegree;
   return camera;
 }
 
@@ -80,7 +65,7 @@ double linear(float srgb) {
 
 // A card whose left half is cut away: exactly the right half of its pixels is drawn.
 TEST(Transparent, HalfACardIsDrawnHalf) {
-  const Surface surface = surfaceOf(squares({0}));
+  const Surface surface = testing::surfaceOf(squares({0}));
   Transparency half;
   half.alpha = [&](std::span<const SurfacePoint> points, std::span<float> out) {
     for (std::size_t i = 0; i < points.size(); ++i)
@@ -89,9 +74,9 @@ TEST(Transparent, HalfACardIsDrawnHalf) {
   RenderOptions options;
   options.transparency = &half;
   for (const bool normals : {false, true}) {
-    const Picture picture =
-        normals ? renderNormals(surface, fiftyPixelsPerUnit(), 200, 200, options)
-                : renderAlbedo(surface, fiftyPixelsPerUnit(), 200, 200, constantColor({1, 0, 0}), options);
+    const Picture picture = normals ? renderNormals(surface, testing::fiftyPixelsPerUnit(), 200, 200, options)
+                                    : renderAlbedo(surface, testing::fiftyPixelsPerUnit(), 200, 200,
+                                                   constantColor({1, 0, 0}), options);
     for (int j = 0; j < 200; ++j) {
       for (int i = 0; i < 200; ++i) {
         const bool inside = i >= 100 && i < 150 && j >= 50 && j < 150;
@@ -106,7 +91,7 @@ TEST(Transparent, HalfACardIsDrawnHalf) {
   ShadedOptions shaded;
   shaded.transparency = &half;
   const Picture picture =
-      renderShaded(surface, fiftyPixelsPerUnit(), 200, 200, constantColor({1, 0, 0}), shaded);
+      renderShaded(surface, testing::fiftyPixelsPerUnit(), 200, 200, constantColor({1, 0, 0}), shaded);
   const double covered = [&] {
     double sum = 0;
     for (const float c : picture.coverage)
@@ -118,7 +103,7 @@ TEST(Transparent, HalfACardIsDrawnHalf) {
 
 // The edge of a cut-out is as smooth as that of the mesh.
 TEST(Transparent, CutOutsAreAntialiased) {
-  const Surface surface = surfaceOf(squares({0}));
+  const Surface surface = testing::surfaceOf(squares({0}));
   for (double edge = 0; edge < 0.02; edge += 0.0031) {  // within pixel 100
     Transparency cut;
     cut.alpha = [&](std::span<const SurfacePoint> points, std::span<float> out) {
@@ -129,7 +114,7 @@ TEST(Transparent, CutOutsAreAntialiased) {
     options.supersampling = 4;
     options.transparency = &cut;
     const Picture picture =
-        renderAlbedo(surface, fiftyPixelsPerUnit(), 200, 200, constantColor({1, 1, 1}), options);
+        renderAlbedo(surface, testing::fiftyPixelsPerUnit(), 200, 200, constantColor({1, 1, 1}), options);
     EXPECT_NEAR(picture.coverage[picture.image.index(100, 100)], 1 - 50 * edge, 1.0 / 16 + 1e-6);
   }
 }
@@ -138,7 +123,7 @@ TEST(Transparent, CutOutsAreAntialiased) {
 TEST(Transparent, LayersFollowTheOverOperator) {
   const std::vector<Glass> glasses = {
       {{0.9f, 0.1f, 0.2f}, 0.25f}, {{0.1f, 0.8f, 0.3f}, 0.5f}, {{0.2f, 0.3f, 0.9f}, 0.7f}};
-  const Surface surface = surfaceOf(squares({-0.4, 0, 0.4}));
+  const Surface surface = testing::surfaceOf(squares({-0.4, 0, 0.4}));
   const Transparency transparency = alphaOf(glasses);
   for (const int samples : {1, 3}) {
     for (const double side : {1.0, -1.0}) {
@@ -181,7 +166,7 @@ TEST(Transparent, OrderInTheFileDoesNotMatter) {
         mesh.faces.push_back({face[0] + first, face[1] + first, face[2] + first});
       sorted.push_back(glasses[k]);
     }
-    const Surface surface = surfaceOf(mesh);
+    const Surface surface = testing::surfaceOf(mesh);
     const Transparency transparency = alphaOf(sorted);
     RenderOptions options;
     options.transparency = &transparency;
@@ -196,7 +181,7 @@ TEST(Transparent, OrderInTheFileDoesNotMatter) {
 
 TEST(Transparent, SameBytesForAnyThreadCount) {
   const int before = threadCount();
-  const Surface surface = surfaceOf(testing::soup(5, 60, 1.0));
+  const Surface surface = testing::surfaceOf(testing::soup(5, 60, 1.0));
   Transparency transparency;
   transparency.alpha = [](std::span<const SurfacePoint> points, std::span<float> out) {
     for (std::size_t i = 0; i < points.size(); ++i)
@@ -222,7 +207,7 @@ TEST(Transparent, SameBytesForAnyThreadCount) {
 
 // Alpha 1 everywhere changes nothing, to the bit.
 TEST(Transparent, OpaqueAlphaIsNoAlpha) {
-  const Surface surface = surfaceOf(testing::torus(24, 12));
+  const Surface surface = testing::surfaceOf(testing::torus(24, 12));
   Transparency transparency;
   transparency.alpha = [](std::span<const SurfacePoint> points, std::span<float> out) {
     std::fill_n(out.begin(), points.size(), 1.0f);
@@ -238,12 +223,13 @@ TEST(Transparent, OpaqueAlphaIsNoAlpha) {
 // Without a background: the colour of the surface alone, not darkened by alpha, and alpha in the mask.
 TEST(Transparent, NoBackgroundGivesStraightAlpha) {
   const std::vector<Glass> glasses = {{{0.2f, 0.3f, 0.9f}, 0.25f}, {{0.9f, 0.1f, 0.2f}, 0.5f}};
-  const Surface surface = surfaceOf(squares({0, 0.4}));
+  const Surface surface = testing::surfaceOf(squares({0, 0.4}));
   const Transparency transparency = alphaOf(glasses);
   RenderOptions options;
   options.transparency = &transparency;
   options.transparent_background = true;
-  const Picture picture = renderAlbedo(surface, fiftyPixelsPerUnit(), 200, 200, colorsOf(glasses), options);
+  const Picture picture =
+      renderAlbedo(surface, testing::fiftyPixelsPerUnit(), 200, 200, colorsOf(glasses), options);
   const double alpha = 1 - 0.5 * 0.75;
   EXPECT_EQ(picture.image.mask[picture.image.index(100, 100)], std::lround(255 * alpha));
   for (int c = 0; c < 3; ++c) {
@@ -252,11 +238,11 @@ TEST(Transparent, NoBackgroundGivesStraightAlpha) {
   }
   EXPECT_EQ(picture.image.mask[picture.image.index(2, 2)], 0);
   // A pixel on the rim has the surface's colour, not a mixture with some background.
-  const Surface white = surfaceOf(squares({0}));
+  const Surface white = testing::surfaceOf(squares({0}));
   RenderOptions smooth;
   smooth.supersampling = 4;
   smooth.transparent_background = true;
-  Camera camera = fiftyPixelsPerUnit();
+  Camera camera = testing::fiftyPixelsPerUnit();
   camera.eye.x() = camera.target.x() = 0.01;  // half a pixel
   const Picture rim = renderAlbedo(white, camera, 200, 200, constantColor({1, 1, 1}), smooth);
   EXPECT_EQ(rim.image.mask[rim.image.index(49, 100)], 128);
@@ -268,7 +254,7 @@ TEST(Transparent, ShadowsAreCutOutAndThinned) {
   testing::TriangleMesh card = squares({0});
   for (Vec3& x : card.positions)
     x = Vec3(x.x(), 0, -x.y());
-  const Surface surface = surfaceOf(card);
+  const Surface surface = testing::surfaceOf(card);
   const Vec3 up(0, 1, 0);
   const BoundingSphere sphere = boundingSphere(surface);
   const std::vector<std::uint8_t> see_through(surface.faceCount(), 1);
@@ -285,7 +271,7 @@ TEST(Transparent, ShadowsAreCutOutAndThinned) {
   testing::TriangleMesh stand = card;  // a speck below makes the floor lie under the card
   stand.positions.insert(stand.positions.end(), {{0, -1, 0}, {0.001, -1, 0}, {0, -1, 0.001}});
   stand.faces.push_back({4, 5, 6});
-  const Surface table = surfaceOf(stand);
+  const Surface table = testing::surfaceOf(stand);
   camera = orbitCamera(boundingSphere(table), 0, 40 * kDegree);
   const auto light = [&](float alpha) {
     Transparency transparency;
@@ -352,7 +338,7 @@ TEST(TransparencyOf, FollowsTheMaterials) {
 }
 
 TEST(TransparencyOf, OneSidedBacksAreNotDrawn) {
-  const Surface surface = surfaceOf(squares({0}));
+  const Surface surface = testing::surfaceOf(squares({0}));
   Transparency transparency;
   transparency.one_sided = {1, 1};
   transparency.alpha = [](std::span<const SurfacePoint> points, std::span<float> out) {

@@ -10,15 +10,12 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/rendering/raster_core.h"
 #include "heatskin/rendering/test_meshes.h"
+#include "heatskin/rendering/test_views.h"
 
 namespace heatskin {
 namespace {
 
 using testing::TriangleMesh;
-
-/// Twice the diagonal of the snapping grid, in pixels: farther than this from every edge, coverage by the
-/// snapped and by the exact triangle agree.
-constexpr double kEdgeBand = 2.0 * 1.4143 / 16384;
 
 /// The slow, obvious twin: the first face a ray through (x, y) hits at or beyond the near plane.
 std::uint32_t castRay(const TriangleMesh& mesh, const Projection& projection, double x, double y) {
@@ -45,23 +42,24 @@ std::uint32_t castRay(const TriangleMesh& mesh, const Projection& projection, do
   return hit;
 }
 
-struct Comparison {
-  std::size_t pixels = 0;      ///< whose answer does not change within kEdgeBand
+struct RayComparison {
+  std::size_t pixels = 0;      ///< whose answer does not change within testing::kEdgeBand
   std::size_t mismatches = 0;  ///< among them
   std::size_t foreground = 0;  ///< among them
 };
 
-Comparison compareWithRays(const TriangleMesh& mesh, const Camera& camera, int width, int height,
-                           const VisibilityBuffer& buffer, const Vec2& sample = {0.5, 0.5}) {
+RayComparison compareWithRays(const TriangleMesh& mesh, const Camera& camera, int width, int height,
+                              const VisibilityBuffer& buffer, const Vec2& sample = {0.5, 0.5}) {
   const Projection projection(camera, width, height);
-  Comparison result;
+  RayComparison result;
   for (int j = 0; j < height; ++j) {
     for (int i = 0; i < width; ++i) {
       const double x = i + sample.x(), y = j + sample.y();
       const std::uint32_t expected = castRay(mesh, projection, x, y);
       bool safe = true;
       for (const Vec2& d : {Vec2(1, 0), Vec2(-1, 0), Vec2(0, 1), Vec2(0, -1), Vec2(1, 1), Vec2(-1, -1)})
-        safe = safe && castRay(mesh, projection, x + kEdgeBand * d.x(), y + kEdgeBand * d.y()) == expected;
+        safe = safe && castRay(mesh, projection, x + testing::kEdgeBand * d.x(),
+                               y + testing::kEdgeBand * d.y()) == expected;
       if (!safe) continue;
       ++result.pixels;
       result.foreground += expected != kNone;
@@ -106,7 +104,7 @@ TEST(Rasterise, AgreesWithRayCasting) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     const VisibilityBuffer buffer = rasterise(c.mesh.positions, c.mesh.faces, c.camera, c.width, c.height);
-    const Comparison result = compareWithRays(c.mesh, c.camera, c.width, c.height, buffer);
+    const RayComparison result = compareWithRays(c.mesh, c.camera, c.width, c.height, buffer);
     EXPECT_EQ(result.mismatches, 0u);
     EXPECT_GT(result.pixels, 95u * static_cast<std::size_t>(c.width * c.height) / 100);
     EXPECT_GT(result.foreground, 100u);
@@ -221,8 +219,8 @@ TEST(Rasterise, PointsLieOnTheirRays) {
       ASSERT_NEAR(buffer.depth[pixel], projection.viewFromSurface(x).z(), 1e-12);
     }
   }
-  EXPECT_LT(worst_inside, 1e-9);     // pixels; rounding only
-  EXPECT_LT(worst_edge, kEdgeBand);  // moved to the edge that snapping let it miss
+  EXPECT_LT(worst_inside, 1e-9);              // pixels; rounding only
+  EXPECT_LT(worst_edge, testing::kEdgeBand);  // moved to the edge that snapping let it miss
 }
 
 TEST(Rasterise, PerspectiveInterpolationOfATiltedPlane) {

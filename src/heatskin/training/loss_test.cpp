@@ -12,7 +12,7 @@
 namespace heatskin {
 namespace {
 
-constexpr std::size_t kQueries = 40;
+constexpr std::size_t kLossQueries = 40;
 
 /// Composited channels of random sums and weights, some of them clamped; targets and weights.
 struct Fixture {
@@ -26,11 +26,11 @@ struct Fixture {
       : channels(channel_count), mean(static_cast<Eigen::Index>(channel_count)) {
     const RandomStream random(seed, 0);
     block.channels.channels = block.sums.channels = channels;
-    block.channels.resize(kQueries);
-    block.sums.resize(kQueries);
+    block.channels.resize(kLossQueries);
+    block.sums.resize(kLossQueries);
     for (Eigen::Index c = 0; c < mean.size(); ++c)
       mean[c] = 0.3f + 0.02f * static_cast<float>(c);
-    for (std::size_t q = 0; q < kQueries; ++q) {
+    for (std::size_t q = 0; q < kLossQueries; ++q) {
       const auto u = [&](std::size_t i) { return static_cast<float>(random.uniform(64 * q + i)); };
       block.weights.push_back(3 * u(40));
       for (std::size_t c = 0; c < channels; ++c) {
@@ -53,7 +53,7 @@ struct Fixture {
 /// The weighted mean squared error in double as a function of the mean, then of every sum.
 double lossInDouble(const Fixture& f, std::span<const double> p) {
   double loss = 0;
-  for (std::size_t q = 0; q < kQueries; ++q) {
+  for (std::size_t q = 0; q < kLossQueries; ++q) {
     for (std::size_t c = 0; c < f.channels; ++c) {
       const double weight = std::max(static_cast<double>(f.block.weights[q]), 1.0);
       const double raw = p[c] + p[f.channels * (q + 1) + c] / weight;
@@ -61,7 +61,7 @@ double lossInDouble(const Fixture& f, std::span<const double> p) {
       loss += f.weights[q] * error * error;
     }
   }
-  return loss / kQueries;
+  return loss / kLossQueries;
 }
 
 class LossOf : public ::testing::TestWithParam<std::size_t> {};
@@ -73,13 +73,13 @@ TEST_P(LossOf, GradientsEqualDifferencesInDouble) {
     const Fixture f(seed, channels);
     LossBlock out;
     LossSums sums;
-    std::vector<float> squared(kQueries);
-    Loss(kQueries, ClampGradient::kZero, f.layout())
+    std::vector<float> squared(kLossQueries);
+    Loss(kLossQueries, ClampGradient::kZero, f.layout())
         .evaluate(f.block, f.mean, f.samples(), out, squared, sums);
     std::vector<double> p(f.mean.begin(), f.mean.end());
     std::vector<double> gradient(sums.d_mean.begin(),
                                  sums.d_mean.begin() + static_cast<std::ptrdiff_t>(channels));
-    for (std::size_t q = 0; q < kQueries; ++q) {
+    for (std::size_t q = 0; q < kLossQueries; ++q) {
       for (std::size_t c = 0; c < channels; ++c) {
         p.push_back(f.block.sums.row(q)[c]);
         gradient.push_back(out.d_channels[q * channels + c] / std::max(f.block.weights[q], 1.0f));
@@ -95,18 +95,18 @@ TEST_P(LossOf, StraightThroughGradientsAreTheErrorsOfClampedValues) {
   const Fixture f(3, channels);
   LossBlock zero, through;
   LossSums sums;
-  std::vector<float> squared(kQueries);
-  Loss(kQueries, ClampGradient::kZero, f.layout())
+  std::vector<float> squared(kLossQueries);
+  Loss(kLossQueries, ClampGradient::kZero, f.layout())
       .evaluate(f.block, f.mean, f.samples(), zero, squared, sums);
-  Loss(kQueries, ClampGradient::kStraightThrough, f.layout())
+  Loss(kLossQueries, ClampGradient::kStraightThrough, f.layout())
       .evaluate(f.block, f.mean, f.samples(), through, squared, sums);
   std::size_t clamped = 0;
-  for (std::size_t q = 0; q < kQueries; ++q) {
+  for (std::size_t q = 0; q < kLossQueries; ++q) {
     for (std::size_t c = 0; c < channels; ++c) {
       const float value = f.block.channels.row(q)[c];
       const double error = static_cast<double>(value) - f.target(q, c);
       const std::size_t at = q * channels + c;
-      EXPECT_NEAR(through.d_channels[at], 2.0 * f.weights[q] * error / kQueries, 1e-7);
+      EXPECT_NEAR(through.d_channels[at], 2.0 * f.weights[q] * error / kLossQueries, 1e-7);
       if (value == 0 || value == 1) {
         ++clamped;
         EXPECT_EQ(zero.d_channels[at], 0.0f);
@@ -123,11 +123,11 @@ TEST_P(LossOf, SumsAndErrorsEqualTheirDefinitions) {
   const Fixture f(5, channels);
   LossBlock out;
   LossSums sums;
-  std::vector<float> squared(kQueries);
-  const Loss loss(kQueries, ClampGradient::kStraightThrough, f.layout());
+  std::vector<float> squared(kLossQueries);
+  const Loss loss(kLossQueries, ClampGradient::kStraightThrough, f.layout());
   loss.evaluate(f.block, f.mean, f.samples(), out, squared, sums);
   double expected = 0;
-  for (std::size_t q = 0; q < kQueries; ++q) {
+  for (std::size_t q = 0; q < kLossQueries; ++q) {
     double square = 0, absolute = 0;
     for (std::size_t c = 0; c < channels; ++c) {
       const double error = static_cast<double>(f.block.channels.row(q)[c]) - f.target(q, c);
@@ -142,7 +142,7 @@ TEST_P(LossOf, SumsAndErrorsEqualTheirDefinitions) {
   // The mean over the batch of e^2 has the second derivative 2 / batch in a channel of one sample.
   ASSERT_EQ(loss.curvatures(out).size(), channels);
   for (const float curvature : loss.curvatures(out))
-    EXPECT_NEAR(curvature, 1.0 / kQueries, 1e-9);
+    EXPECT_NEAR(curvature, 1.0 / kLossQueries, 1e-9);
 }
 
 TEST(Loss, GroupsHaveWeightsAndWhatNobodySeesCountsForThoseThatMatterEverywhere) {
@@ -151,28 +151,28 @@ TEST(Loss, GroupsHaveWeightsAndWhatNobodySeesCountsForThoseThatMatterEverywhere)
       *ChannelLayout::make({{"base_color", 3, 0, {0, 1}, 1, 4}, {"alpha", 1, 0, {0, 1}, 1, 0.25}});
   ASSERT_TRUE(layout.find("alpha")->everywhere);
   std::vector<float> visible;
-  for (std::size_t q = 0; q < kQueries; ++q)
+  for (std::size_t q = 0; q < kLossQueries; ++q)
     visible.push_back(static_cast<float>(q % 5) / 4);
-  const Loss loss(kQueries, ClampGradient::kStraightThrough, layout);
+  const Loss loss(kLossQueries, ClampGradient::kStraightThrough, layout);
   for (const bool masked : {false, true}) {
     LossSamples samples = f.samples();
     if (masked) samples.visibilities = visible;
     LossBlock out;
     LossSums sums;
-    std::vector<float> squared(kQueries);
+    std::vector<float> squared(kLossQueries);
     loss.evaluate(f.block, f.mean, samples, out, squared, sums);
     const auto curvatures = loss.curvatures(out);
-    ASSERT_EQ(curvatures.size(), masked ? kQueries * 4 : 4u);
+    ASSERT_EQ(curvatures.size(), masked ? kLossQueries * 4 : 4u);
     double total = 0;
-    for (std::size_t q = 0; q < kQueries; ++q) {
+    for (std::size_t q = 0; q < kLossQueries; ++q) {
       double square = 0, absolute = 0;
       for (std::size_t c = 0; c < 4; ++c) {
         const double weight = c == 3 ? 0.25 : 4.0 * (masked ? static_cast<double>(visible[q]) : 1.0);
         const double error = static_cast<double>(f.block.channels.row(q)[c]) - f.target(q, c);
         square += weight * error * error;
         absolute += std::sqrt(weight) * std::abs(error) / 4;
-        EXPECT_NEAR(out.d_channels[4 * q + c], 2 * weight * f.weights[q] * error / kQueries, 1e-6);
-        EXPECT_NEAR(curvatures[masked ? 4 * q + c : c], weight / kQueries, 1e-7);
+        EXPECT_NEAR(out.d_channels[4 * q + c], 2 * weight * f.weights[q] * error / kLossQueries, 1e-6);
+        EXPECT_NEAR(curvatures[masked ? 4 * q + c : c], weight / kLossQueries, 1e-7);
       }
       EXPECT_NEAR(squared[q], square, 1e-5);
       EXPECT_NEAR(out.absolute_errors[q], absolute, 1e-5);

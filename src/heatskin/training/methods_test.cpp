@@ -19,7 +19,7 @@
 namespace heatskin {
 namespace {
 
-struct Ring {
+struct SmallRing {
   Asset asset = testing::colourfulRing(30, 8);
   Surface surface = std::move(*buildSurface(asset));
   Appearance appearance{asset, surface};
@@ -40,9 +40,9 @@ FitConfig methodConfig(std::string_view method, int steps) {
 }
 
 /// Asks to stop in the phase of that name once `stop_at` of it is done.
-class StoppingProgress : public Progress {
+class StoppingPhase : public Progress {
  public:
-  StoppingProgress(std::string phase, std::size_t stop_at) : phase_(std::move(phase)), stop_at_(stop_at) {}
+  StoppingPhase(std::string phase, std::size_t stop_at) : phase_(std::move(phase)), stop_at_(stop_at) {}
   void begin(std::string_view phase, std::size_t) override {
     active_ = phase == phase_;
     done_ = 0;
@@ -60,7 +60,7 @@ class StoppingProgress : public Progress {
 class MethodFit : public ::testing::TestWithParam<std::string_view> {};
 
 TEST_P(MethodFit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
-  const Ring ring;
+  const SmallRing ring;
   constexpr int kSteps = 65;
   FitConfig config = methodConfig(GetParam(), kSteps);
   // Long strides, so that kernels leave the margins of the lists they are in.
@@ -95,7 +95,7 @@ TEST_P(MethodFit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
 }
 
 TEST_P(MethodFit, CheckpointsThreadsAndInterruptionsChangeNothing) {
-  const Ring ring;
+  const SmallRing ring;
   const FitConfig config = methodConfig(GetParam(), 60);
   setThreadCount(1);
   const auto plain = fit(ring.surface, ring.appearance, config);
@@ -113,7 +113,7 @@ TEST_P(MethodFit, CheckpointsThreadsAndInterruptionsChangeNothing) {
   for (const std::size_t stop_at :
        {std::size_t{17}, std::size_t{41}, std::numeric_limits<std::size_t>::max()}) {
     setThreadCount(++threads);
-    StoppingProgress progress("fitting", stop_at);
+    StoppingPhase progress("fitting", stop_at);
     control.progress = &progress;
     const auto part = fit(ring.surface, ring.appearance, config, control);
     ASSERT_TRUE(part) << part.error().message;
@@ -140,10 +140,10 @@ TEST_P(MethodFit, CheckpointsThreadsAndInterruptionsChangeNothing) {
 }
 
 TEST_P(MethodFit, StoppedWhilePreparingNothingIsLeftBehind) {
-  const Ring ring;
+  const SmallRing ring;
   testing::TemporaryFolder folder;
   PreprocessingCache cache(folder / "cache");
-  StoppingProgress progress(GetParam() == "thermal" ? "thermal factors" : "eigenpairs", 2);
+  StoppingPhase progress(GetParam() == "thermal" ? "thermal factors" : "eigenpairs", 2);
   FitControl control;
   control.progress = &progress;
   control.cache = &cache;

@@ -1,0 +1,28 @@
+#!/bin/bash
+# sanitize.sh [JOBS]: what `make sanitize` runs once the packages are there: the unit tests and the command line under
+# AddressSanitizer and UBSan, what runs on threads under ThreadSanitizer.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+jobs=${1:-$(nproc)}
+. scripts/stages.sh
+
+# Modules whose unit tests are sanitised, too; operators, metrics and demo (long numerical tests) only in `make asan`.
+modules=(base io surface appearance geodesic kernels evaluators training product rendering evaluation pipeline)
+say "build, AddressSanitizer and UBSan"
+if stage build_asan scripts/build.sh asan "$jobs" heatskin_cli "${modules[@]/#/test_}"; then
+  say "tests, AddressSanitizer and UBSan"
+  scripts/run_ctest.sh build-asan asan -j "$jobs" -R "^($(IFS='|' && echo "${modules[*]}"))/"
+  # The release tests of the command line drive the sanitised program: what they do themselves needs no sanitiser.
+  say "command line, AddressSanitizer and UBSan"
+  if stage build_cli_tests scripts/build.sh release "$jobs" test_cli; then
+    HEATSKIN_BINARY=$PWD/build-asan/heatskin HEATSKIN_BINARY_SANITIZED=1 \
+      scripts/run_ctest.sh build asan_cli -j "$jobs" -R '^cli/'
+  fi
+fi
+
+say "build, ThreadSanitizer"
+if stage build_tsan scripts/build.sh tsan "$jobs" test_base test_threads planted_race; then
+  say "tests, ThreadSanitizer"
+  scripts/run_ctest.sh build-tsan tsan -j "$jobs" -R '^(threads/|base/Parallel)'
+fi
+report
