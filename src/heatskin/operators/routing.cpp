@@ -1,6 +1,5 @@
 #include "heatskin/operators/routing.h"
 
-#include <bit>
 #include <cmath>
 
 #include <Eigen/SparseCholesky>
@@ -38,33 +37,6 @@ Sparse pinnedStiffness(const Operators& operators, const std::vector<std::uint32
   Sparse matrix(static_cast<Index>(unknowns), static_cast<Index>(unknowns));
   matrix.setFromTriplets(entries.begin(), entries.end());
   return matrix;
-}
-
-/// Moves the components apart: component c goes to the corner of a cube that the bits of c name, so any two
-/// differ by a side of the cube in at least one coordinate, and coordinates stay small (float32 keeps its
-/// digits).
-void separateComponents(const Operators& operators, RoutingEmbedding& embedding) {
-  if (operators.component_count < 2) return;
-  double radius = 0;
-  for (std::uint32_t v = 0; v < operators.vertex_count; ++v) {
-    double sum = 0;
-    for (std::size_t k = 0; k < embedding.dimension; ++k)
-      sum += static_cast<double>(embedding.row(v)[k]) * embedding.row(v)[k];
-    radius = std::max(radius, std::sqrt(sum));
-  }
-  const double side = 4 * radius + kLeastSeparation;
-  embedding.separation = side - 2 * radius;
-  // More bits than coordinates: further corners lie on a larger lattice.
-  for (std::uint32_t v = 0; v < operators.vertex_count; ++v) {
-    std::uint32_t code = operators.components[v];
-    double step = side;
-    while (code != 0) {
-      for (std::size_t k = 0; k < embedding.dimension && code != 0; ++k, code >>= 1) {
-        if ((code & 1) != 0) embedding.values[v * embedding.dimension + k] += static_cast<float>(step);
-      }
-      step *= 2;
-    }
-  }
 }
 
 }  // namespace
@@ -145,7 +117,6 @@ Result<RoutingEmbedding> routingEmbedding(const Operators& operators, const Rout
       return inputError("routing embedding: the Poisson problem has no finite solution; inspect the mesh");
     }
   }
-  separateComponents(operators, embedding);
   return embedding;
 }
 

@@ -21,20 +21,15 @@ struct RoutingOptions {
   HeatScheme scheme = HeatScheme::kAutomatic;
 };
 
-/// Z per vertex. Within a component the mean, weighted by mass, is zero before the components are moved
-/// apart: two of them differ by at least `separation` in every pair of vertices, which is more than any
-/// distance within one and at least kLeastSeparation.
+/// Z per vertex. The mean over a component, weighted by mass, is zero: distances have a meaning within a
+/// component only, and whoever searches keeps components apart (evaluators/fields/near_lists.h).
 struct RoutingEmbedding {
   std::size_t dimension = 0;
   std::vector<float> values;  // [V, dimension]
-  double separation = 0;      ///< 0 for a single component
 
   const float* row(std::size_t vertex) const { return values.data() + vertex * dimension; }
   std::size_t bytes() const { return values.size() * sizeof(float); }
 };
-
-/// Twenty window widths (sigma 0.05): the window is zero in float32.
-inline constexpr double kLeastSeparation = 1;
 
 /// Fails only when the operators hold numbers that are not finite.
 Result<RoutingEmbedding> routingEmbedding(const Operators& operators, const RoutingOptions& options = {});

@@ -1,7 +1,6 @@
 #include "heatskin/operators/spectral_bases.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,7 +14,7 @@ namespace heatskin {
 namespace {
 
 /// Changes whenever the numbers do: other operators, another alignment.
-constexpr std::uint32_t kContentVersion = 1;
+constexpr std::uint32_t kContentVersion = 2;
 
 CacheKey keyOf(const Surface& surface, const EigenOptions& eigen) {
   ContentHash hash;
@@ -63,24 +62,6 @@ std::vector<float> biharmonicEmbedding(const Operators& operators, const Eigenpa
       embedding[v * dimensions + e] = static_cast<float>(isotropic.vectors[v * k + first + e] / value);
     }
   }
-  if (operators.component_count < 2 || dimensions == 0) return embedding;
-  // Components side by side along the first axis. The offsets add up to the sum of the extents: larger ones
-  // would cost digits.
-  const auto infinity = std::numeric_limits<float>::infinity();
-  std::vector<float> low(operators.component_count, infinity), high(operators.component_count, -infinity);
-  for (std::size_t v = 0; v < vertices; ++v) {
-    float &least = low[operators.components[v]], &most = high[operators.components[v]];
-    least = std::min(least, embedding[v * dimensions]);
-    most = std::max(most, embedding[v * dimensions]);
-  }
-  std::vector<float> offsets(operators.component_count);
-  float end = 0;
-  for (std::size_t c = 0; c < offsets.size(); ++c) {
-    offsets[c] = end - low[c];
-    end += high[c] - low[c] + kComponentGap;
-  }
-  for (std::size_t v = 0; v < vertices; ++v)
-    embedding[v * dimensions] += offsets[operators.components[v]];
   return embedding;
 }
 

@@ -19,10 +19,6 @@ namespace heatskin {
 /// Dimensions of the biharmonic embedding when there are enough modes.
 inline constexpr std::size_t kEmbeddingDimensions = 64;
 
-/// Distance in the embedding between points of different components, at least: twenty times the width of the
-/// window that acts on such distances.
-inline constexpr float kComponentGap = 1.0f;
-
 /// Above so many vertices the work takes more than 9 GB; refused. (HKTex itself is for meshes below 60,000.)
 inline constexpr std::uint32_t kMaxSpectralVertices = 120'000;
 
@@ -37,8 +33,8 @@ struct SpectralBases {
   std::vector<std::uint16_t> vectors;
 
   std::size_t embedding_dimensions = 0;  ///< d: min(64, k - 1)
-  /// Isotropic phi_e / lambda_e of the first modes that are not constant on a component, [V, d]. Components
-  /// lie at least kComponentGap apart along the first axis.
+  /// Isotropic phi_e / lambda_e of the first modes that are not constant on a component, [V, d]. Distances
+  /// have a meaning within a component only.
   std::vector<float> embedding;
 
   std::span<const double> valuesOf(std::uint32_t basis) const {

@@ -9,7 +9,7 @@ namespace heatskin::thermal {
 namespace {
 
 /// Raised whenever the same options give other numbers.
-constexpr std::uint32_t kContentVersion = 1;
+constexpr std::uint32_t kContentVersion = 2;
 
 CacheKey keyOf(const Surface& surface, const ThermalOptions& options) {
   ContentHash hash;
@@ -29,7 +29,6 @@ void write(const ThermalFeatures& features, CacheWriter& writer) {
   writer.put<std::uint64_t>(features.factors.rank);
   writer.putArray(features.factors.values);
   writer.put<std::uint64_t>(features.routing.dimension);
-  writer.put(features.routing.separation);
   writer.putArray(features.routing.values);
 }
 
@@ -42,7 +41,6 @@ bool read(CacheReader& reader, std::size_t vertices, const ThermalOptions& optio
   features.factors.values = reader.getArray<std::uint16_t>(kFactorCount * vertices * features.factors.rank);
   features.routing.dimension = reader.get<std::uint64_t>();
   if (features.routing.dimension != options.routing_dimensions) return false;
-  features.routing.separation = reader.get<double>();
   features.routing.values = reader.getArray<float>(vertices * features.routing.dimension);
   return reader.finished();
 }
