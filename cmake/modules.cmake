@@ -11,10 +11,12 @@ target_compile_options(heatskin_flags INTERFACE
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict;-Wno-stringop-overflow;-Wno-array-bounds>
   $<$<BOOL:${HEATSKIN_WERROR}>:-Werror>)
 target_compile_options(heatskin_flags INTERFACE ${HEATSKIN_SANITIZE_COMPILE})
-target_compile_definitions(heatskin_flags INTERFACE ${HEATSKIN_SANITIZE_DEFINITIONS}
-  # Highway's levels are SSE4, AVX2 and AVX-512: processors with SSSE3 and no SSE4 are those of 2006 and 2007, and run the
-  # plain level.
-  HWY_DISABLED_TARGETS=\(HWY_SSSE3\))
+target_compile_definitions(heatskin_flags INTERFACE ${HEATSKIN_SANITIZE_DEFINITIONS})
+if(NOT HEATSKIN_SANITIZE)
+  # Highway's levels are SSE4, AVX2 and AVX-512: processors with SSSE3 and no SSE4 are those of 2006 and 2007, and run
+  # the plain level. Sanitised builds have fewer still (sanitizers.cmake).
+  target_compile_definitions(heatskin_flags INTERFACE HWY_DISABLED_TARGETS=\(HWY_SSSE3\))
+endif()
 target_link_options(heatskin_flags INTERFACE ${HEATSKIN_SANITIZE_LINK})
 
 # Seconds after which a test hangs, as far as we are concerned. Not a statement about speed: tests also pass on a busy
