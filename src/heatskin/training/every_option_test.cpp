@@ -19,6 +19,8 @@
 #include "heatskin/training/coverage.h"
 #include "heatskin/training/test_fits.h"
 
+#include "support/sanitized.h"
+
 namespace heatskin {
 namespace {
 
@@ -140,6 +142,8 @@ class EveryOption : public ::testing::TestWithParam<std::pair<std::string_view, 
 };
 
 TEST_P(EveryOption, ChangesAFitOrIsKnownToHaveNoEffect) {
+  if (testing::kSanitized)
+    GTEST_SKIP() << "some hundred fits, minutes under sanitizers; other tests run the same code";
   const FitConfig config = base();
   const KernelSet kernels = fitted(config);
   const std::string own = fmt::format("{}.", GetParam().first);
