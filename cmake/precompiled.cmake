@@ -1,8 +1,9 @@
 # Precompiled headers. Four fifths of the time to compile one of our files went into parsing Eigen and the standard
 # library; parsed once for each kind of target, that time is gone. Files still include what they use.
 #
-# A precompiled header can be shared only by targets with the same flags, hence one each for the library, for unit tests
-# (-O1) and for the verbs (-O1).
+# A precompiled header can be shared only by targets with the same flags (optimisation levels above -O0 may differ): one
+# for the library, one for unit tests, which are not position-independent and have GoogleTest, and, where files are
+# compiled one by one, one for the verbs with the option parser.
 
 set(HEATSKIN_PCH_LIBRARY
   <algorithm> <array> <atomic> <bit> <cmath> <cstddef> <cstdint> <cstring> <filesystem> <functional> <limits> <map>

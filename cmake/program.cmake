@@ -20,7 +20,7 @@ else()
 endif()
 target_precompile_headers(heatskin_benches REUSE_FROM heatskin_pch)
 target_compile_options(heatskin_verbs PRIVATE ${verb_optimisation})
-# Eigenpairs to compare ours with (Debian: libspectra-dev): compiling it takes as long as the smaller modules together.
+# Eigenpairs to compare ours with (Debian: libspectra-dev). Slow to compile, and only one bench uses it.
 option(HEATSKIN_SPECTRA "Let bench spectral compare with Spectra" OFF)
 target_compile_definitions(heatskin_benches PRIVATE $<$<BOOL:${HEATSKIN_SPECTRA}>:HEATSKIN_HAVE_SPECTRA=1>)
 foreach(target heatskin_verbs heatskin_benches)

@@ -143,7 +143,8 @@ class EveryOption : public ::testing::TestWithParam<std::pair<std::string_view, 
 
 TEST_P(EveryOption, ChangesAFitOrIsKnownToHaveNoEffect) {
   if (testing::kSanitized)
-    GTEST_SKIP() << "some hundred fits, minutes under sanitizers; other tests run the same code";
+    GTEST_SKIP()
+        << "at least one fit per option takes minutes under sanitizers; other tests run the same code";
   const FitConfig config = base();
   const KernelSet kernels = fitted(config);
   const std::string own = fmt::format("{}.", GetParam().first);
