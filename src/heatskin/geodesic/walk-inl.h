@@ -117,10 +117,8 @@ class Walk {
       chooseFirstExit(a, b, c);
       if (remaining_ <= distance_) {
         outcome.end.barycentric = interpolate(start_barycentric, exitBarycentric(), remaining_ / distance_);
-        walked_ = length;
-        remaining_ = 0;
-        finish(outcome, start_point, start_direction);
-        return outcome;
+        outcome.length = length;
+        return outcome;  // within its face nothing is developed: end_from_start is the identity
       }
       going = step();
     }

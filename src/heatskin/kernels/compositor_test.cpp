@@ -298,8 +298,8 @@ TEST(GradientSums, RowsAreZeroWhenFirstTouchedAndForgottenByAReset) {
       other.reset(kernels, channels);
       for (std::uint32_t k = 0; k < kernels; ++k) {
         EXPECT_EQ(sums.find(k)->channels()[channels - 1], static_cast<float>(k + 1));
-        other.add(k, *sums.find(k));
-        other.add(k, *sums.find(k));
+        other.add(other.row(k), *sums.find(k));
+        other.add(other.row(k), *sums.find(k));
         EXPECT_EQ(other.find(k)->channels()[channels - 1], 2 * static_cast<float>(k + 1));
         EXPECT_EQ(other.find(k)->geometry.angle, 4.0f);
       }

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -45,51 +46,62 @@ struct GradientRow {
 static_assert(sizeof(GradientRow) == 12 * sizeof(float) && std::is_standard_layout_v<GradientRow> &&
               std::is_trivially_copyable_v<GradientRow>);
 
-/// Sums over a part of the batch. Rows are zeroed when first touched, so a part that sees few kernels costs
-/// little.
-class GradientSums {
+/// Room for one row with any number of channels.
+class GradientRowBuffer {
  public:
-  /// Forgets everything; room for `kernels` rows.
-  void reset(std::size_t kernels, std::size_t channels) {
-    const std::size_t floats = sizeof(GradientRow) / sizeof(float) + channels;
-    const std::size_t stride = (floats + kWhole - 1) / kWhole * kWhole * sizeof(float);
-    if (lines_.size() * sizeof(Line) < kernels * stride || stride != stride_) {
-      stride_ = stride;
-      lines_.resize((kernels * stride + sizeof(Line) - 1) / sizeof(Line));
-      stamps_.assign(std::max(kernels, stamps_.size()), 0);
-      epoch_ = 0;
-    }
-    ++epoch_;
+  GradientRowBuffer() { clear(); }
+  GradientRow& clear() {
+    auto* row = new (bytes_) GradientRow;
+    std::fill_n(row->channels(), kMaxChannels + kPadding, 0.0f);
+    return *row;
   }
 
-  /// The row of a kernel, zero at first.
+ private:
+  static constexpr std::size_t kPadding = 8;  ///< rows end with whole vectors
+  alignas(64) std::byte bytes_[sizeof(GradientRow) + (kMaxChannels + kPadding) * sizeof(float)];
+};
+
+/// Sums over a part of the batch. Rows are made when first touched, one after the other: what a part costs, in time
+/// and memory, goes with the kernels it sees, but for four bytes for each of all kernels.
+class GradientSums {
+ public:
+  /// Forgets everything; kernels below `kernels` may come.
+  void reset(std::size_t kernels, std::size_t channels) {
+    for (const std::uint32_t kernel : touched_)
+      slots_[kernel] = kNoSlot;
+    touched_.clear();
+    if (slots_.size() < kernels) slots_.resize(kernels, kNoSlot);
+    const std::size_t floats = sizeof(GradientRow) / sizeof(float) + channels;
+    stride_ = (floats + kWhole - 1) / kWhole * kWhole * sizeof(float);
+  }
+
+  /// The row of a kernel, zero at first. Rows move when another kernel comes for the first time.
   GradientRow& row(std::uint32_t kernel) {
-    if (stamps_[kernel] != epoch_) {
-      stamps_[kernel] = epoch_;
-      auto* row = new (at(kernel)) GradientRow;
-      std::fill_n(row->channels(), channelFloats(), 0.0f);
-    }
+    if (slots_[kernel] == kNoSlot) touch(kernel);
     return present(kernel);
   }
 
   /// The row of a kernel that row() returned since reset().
-  GradientRow& present(std::uint32_t kernel) {
-    return *std::launder(reinterpret_cast<GradientRow*>(at(kernel)));
-  }
+  GradientRow& present(std::uint32_t kernel) { return at(slots_[kernel]); }
 
   /// The row, or null when nothing was added to it since reset().
   const GradientRow* find(std::uint32_t kernel) const {
-    if (stamps_[kernel] != epoch_) return nullptr;
-    return std::launder(reinterpret_cast<const GradientRow*>(at(kernel)));
+    return slots_[kernel] == kNoSlot ? nullptr : &at(slots_[kernel]);
   }
 
-  /// Adds a row of other sums with as many channels.
-  void add(std::uint32_t kernel, const GradientRow& other) {
-    auto* to = reinterpret_cast<float*>(&row(kernel));
+  /// The kernels that have rows, in the order they came; the n-th has row at(n).
+  std::span<const std::uint32_t> touched() const { return touched_; }
+  const GradientRow& at(std::size_t slot) const {
+    return *std::launder(reinterpret_cast<const GradientRow*>(lines_.data()->bytes + slot * stride_));
+  }
+
+  /// Adds a row of other sums with as many channels to one of ours.
+  void add(GradientRow& to, const GradientRow& other) const {
+    auto* sum = reinterpret_cast<float*>(&to);
     const auto* from = reinterpret_cast<const float*>(&other);
     for (std::size_t i = 0; i < stride_ / sizeof(float); i += kWhole) {
       for (std::size_t c = 0; c < kWhole; ++c)
-        to[i + c] += from[i + c];
+        sum[i + c] += from[i + c];
     }
   }
 
@@ -98,19 +110,31 @@ class GradientSums {
 
  private:
   static constexpr std::size_t kWhole = 8;  ///< rows are whole vectors of so many floats
+  static constexpr std::uint32_t kNoSlot = 0xFFFFFFFFu;
 
   /// Rows of 64 bytes, the most usual ones, lie within one cache line.
   struct alignas(64) Line {
     std::byte bytes[64];
   };
 
-  std::byte* at(std::uint32_t kernel) { return lines_.data()->bytes + kernel * stride_; }
-  const std::byte* at(std::uint32_t kernel) const { return lines_.data()->bytes + kernel * stride_; }
+  GradientRow& at(std::size_t slot) {
+    return *std::launder(reinterpret_cast<GradientRow*>(lines_.data()->bytes + slot * stride_));
+  }
+
+  void touch(std::uint32_t kernel) {
+    const std::size_t slot = touched_.size();
+    slots_[kernel] = static_cast<std::uint32_t>(slot);
+    touched_.push_back(kernel);
+    if (lines_.size() * sizeof(Line) < (slot + 1) * stride_)
+      lines_.resize(std::max<std::size_t>(64, 2 * lines_.size()) + stride_ / sizeof(Line));
+    auto* row = new (lines_.data()->bytes + slot * stride_) GradientRow;
+    std::fill_n(row->channels(), channelFloats(), 0.0f);
+  }
 
   std::size_t stride_ = 0;  ///< bytes
   std::vector<Line> lines_;
-  std::vector<std::uint32_t> stamps_;
-  std::uint32_t epoch_ = 0;
+  std::vector<std::uint32_t> slots_;    // [kernels]
+  std::vector<std::uint32_t> touched_;  // kernels with rows
 };
 
 }  // namespace heatskin

@@ -23,6 +23,8 @@ struct KernelRanges {
   /// 1 - 1e-8 is 1 in float32; the largest float below 1 keeps the threshold a threshold.
   static constexpr float kMaxThreshold = 1.0f - 0x1.0p-24f;
   static constexpr float kMinSharpness = 10.0f, kMaxSharpness = 200.0f;
+  /// From what the finest texture of a large asset could use to what covers everything with one kernel.
+  static constexpr float kMinLength = 0x1.0p-10f, kMaxLength = 16.0f;
   static constexpr float kMaxResidual = 1.0f;  ///< channels of a kernel lie in [-1, 1]
 };
 
@@ -35,6 +37,7 @@ struct KernelSet {
   std::vector<float> anisotropies;      // [N] eta
   std::vector<float> thresholds;        // [N] eps
   std::vector<float> sharpnesses;       // [N] s
+  std::vector<float> lengths;           // [N] h: distances count in units of it; 1 is the paper's kernel
   ChannelTable channels;                // [N, C] c, residual to the mean, also as part of the range
 
   /// No kernels, a mean of 1/2.
@@ -51,6 +54,7 @@ struct KernelSet {
     anisotropies.resize(count);
     thresholds.resize(count);
     sharpnesses.resize(count);
+    lengths.resize(count, 1.0f);
     channels.resize(count);
   }
 
@@ -61,6 +65,7 @@ struct KernelSet {
     anisotropies.push_back(anisotropies[i]);
     thresholds.push_back(thresholds[i]);
     sharpnesses.push_back(sharpnesses[i]);
+    lengths.push_back(lengths[i]);
     channels.resize(size());
     std::copy_n(channels.row(i), channels.channels, channels.row(size() - 1));
   }
@@ -74,6 +79,7 @@ struct KernelSet {
       anisotropies[k] = anisotropies[i];
       thresholds[k] = thresholds[i];
       sharpnesses[k] = sharpnesses[i];
+      lengths[k] = lengths[i];
       std::copy_n(channels.row(i), channels.channels, channels.row(k));
     }
     resize(kept.size());

@@ -39,7 +39,6 @@ void BatchGradient::evaluate(const SamplePool& pool, const Evaluator& evaluator,
     part->profile = {};
     part->sums.reset(kernels, filter.channels());
   }
-  sums_.reset(kernels, filter.channels());
   draw(pool, part_size);
   Stopwatch preparation;
   batch_ = evaluator.begin(points_, std::move(batch_));
@@ -47,6 +46,7 @@ void BatchGradient::evaluate(const SamplePool& pool, const Evaluator& evaluator,
   parallelBlocks(batch, part_size, [&](std::size_t p, std::size_t begin, std::size_t end) {
     evaluatePart(*parts_[p], begin, end, pool, filter, loss, count_errors);
   });
+  linkRows(kernels);
   for (const auto& part : parts_) {
     profile.sampling += part->profile.sampling;
     profile.candidates += part->profile.candidates;
@@ -116,11 +116,38 @@ LossSums BatchGradient::lossSums() const {
   return sums;
 }
 
-GradientRow& BatchGradient::row(std::uint32_t kernel) {
-  for (const auto& part : parts_) {
-    if (const GradientRow* add = part->sums.find(kernel)) sums_.add(kernel, *add);
+void BatchGradient::linkRows(std::size_t kernels) {
+  for (const std::uint32_t kernel : touched_)
+    place_[kernel] = kNowhere;
+  if (place_.size() < kernels) place_.resize(kernels, kNowhere);
+  touched_.clear();
+  first_.clear();
+  last_.clear();
+  links_.clear();
+  for (std::uint32_t p = 0; p < kParts; ++p) {
+    const auto rows = parts_[p]->sums.touched();
+    for (std::uint32_t slot = 0; slot < rows.size(); ++slot) {
+      const std::uint32_t kernel = rows[slot], link = static_cast<std::uint32_t>(links_.size());
+      links_.push_back({p, slot, kNowhere});
+      if (std::uint32_t& place = place_[kernel]; place == kNowhere) {
+        place = static_cast<std::uint32_t>(touched_.size());
+        touched_.push_back(kernel);
+        first_.push_back(link);
+        last_.push_back(link);
+      } else {
+        links_[last_[place]].next = link;
+        last_[place] = link;
+      }
+    }
   }
-  return sums_.row(kernel);
+}
+
+void BatchGradient::addTo(GradientRow& row, std::uint32_t kernel) const {
+  if (place_[kernel] == kNowhere) return;
+  for (std::uint32_t at = first_[place_[kernel]]; at != kNowhere; at = links_[at].next) {
+    const GradientSums& sums = parts_[links_[at].part]->sums;
+    sums.add(row, sums.at(links_[at].slot));
+  }
 }
 
 }  // namespace heatskin

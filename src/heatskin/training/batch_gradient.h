@@ -33,7 +33,12 @@ class BatchGradient {
 
   /// Sums of all parts.
   LossSums lossSums() const;
-  GradientRow& row(std::uint32_t kernel);  ///< different kernels concurrently
+
+  /// Kernels that the batch touched, each once, in an order that follows the samples.
+  std::span<const std::uint32_t> touched() const { return touched_; }
+
+  /// Adds the sums of a kernel to `row`; nothing if the batch did not touch it.
+  void addTo(GradientRow& row, std::uint32_t kernel) const;
 
  private:
   struct Part;
@@ -48,7 +53,16 @@ class BatchGradient {
   std::unique_ptr<EvaluatorBatch> batch_;
   std::vector<float> squared_errors_;
   std::vector<std::unique_ptr<Part>> parts_;
-  GradientSums sums_;  // of all parts
+
+  /// The rows of a kernel in several parts form a list, in the order of parts.
+  struct Link {
+    std::uint32_t part, slot, next;
+  };
+  static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
+  void linkRows(std::size_t kernels);
+  std::vector<Link> links_;
+  std::vector<std::uint32_t> touched_, first_, last_;  // [touched] of links
+  std::vector<std::uint32_t> place_;                   // [kernels] in touched_, or kNowhere
 };
 
 }  // namespace heatskin

@@ -420,6 +420,7 @@ TrainOptions trainOptions(const FitConfig& config) {
   options.rebuild_slowdown = method.rebuild_slowdown;
   // Angles that count from the curvature directions a method's operators are made of stop at the ends of the
   // grid of operators: nothing to carry from one face's frame to the next one's, nothing to wrap.
+  if (!method.has_lengths) options.lengths = Lengths::kUnit;
   if (!method.carries_angle) options.transport_angle = options.wrap_angle = false;
   return options;
 }

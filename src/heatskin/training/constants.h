@@ -28,6 +28,11 @@ inline constexpr double kSplitAbove =
 inline constexpr double kSplitDistance = 0.15;  ///< times (1 - eps), along the long axis
 inline constexpr double kSplitShrink = 1.6;     ///< by which 1 - eps of the halves is divided
 
+// Lengths::kSpacing.
+inline constexpr double kReferenceSpacing = 0.0283;  ///< of kernels of length 1: 5,000 spread over spot
+inline constexpr std::size_t kSpacingNeighbours = 8;
+inline constexpr double kSplitLength = 1.4;  ///< by which lengths of the halves are divided
+
 // Density::kBudget.
 inline constexpr double kCovered = 0.5;        ///< weight sum from which a place counts as covered
 inline constexpr double kCoverUntil = 0.95;    ///< uncovered places get kernels until here

@@ -57,6 +57,7 @@ double fitLengthsToBudget(FitConfig& config, const Surface& surface) {
   local::LocalOptions& lengths = config.evaluator.local;
   const double spare = config.train.density.cover_spare;
   if (config.evaluator.method != Method::kLocal || !(spare > 0)) return 1;
+  if (config.train.lengths == Lengths::kSpacing) return 1;  // each kernel has its own
   const double discs = surface.totalArea() / discArea(lengths);
   const double growth =
       std::min(kMostGrowth, std::sqrt(spare * discs / static_cast<double>(config.train.density.max_kernels)));

@@ -25,6 +25,9 @@ constexpr double kOverlap = 1.5;
 /// Up to so many uncovered probes are looked at one by one.
 constexpr double kFewUncovered = 2048;
 
+/// In the middle of the range, where a kernel can become wider and narrower.
+constexpr float kInsertedThreshold = 0.5f;
+
 /// Keeps the kernels named in `kept` (increasing) with everything that belongs to them.
 void keep(TrainerState& state, const std::vector<std::uint32_t>& kept) {
   state.kernels.select(kept);
@@ -44,20 +47,31 @@ float insideThreshold(double value) {
   return std::clamp(static_cast<float>(value), KernelRanges::kMinThreshold, KernelRanges::kMaxThreshold);
 }
 
-/// Splits kernel `i`, or clones it if it is small.
+float insideLength(double value) {
+  return std::clamp(static_cast<float>(value), KernelRanges::kMinLength, KernelRanges::kMaxLength);
+}
+
+/// Splits kernel `i`, or clones it if it is small. With lengths from spacing, halves are shorter and keep the
+/// threshold: there is always one to split.
 void multiply(TrainerState& state, std::size_t i, const TrainOptions& options, const Walker& walker) {
   KernelSet& kernels = state.kernels;
   const std::size_t j = append(state, i);
+  const bool shorter = options.lengths == Lengths::kSpacing;
   const double reach = 1 - static_cast<double>(kernels.thresholds[i]);
-  if (reach <= constants::kSplitAbove) return;
+  if (reach <= constants::kSplitAbove && !shorter) return;
   const double angle = kernels.angles[i];
-  const Vec2 offset = reach * constants::kSplitDistance * Vec2(std::cos(angle), std::sin(angle));
+  const double distance = reach * constants::kSplitDistance * static_cast<double>(kernels.lengths[i]);
+  const Vec2 offset = distance * Vec2(std::cos(angle), std::sin(angle));
   const SurfacePoint from = kernels.positions[i];
   const auto place = [&](std::size_t k, const Vec2& by) {
     const WalkOutcome outcome = walker.walk(from, by);
     kernels.positions[k] = outcome.end;
     if (options.transport_angle) kernels.angles[k] = carriedAngle(kernels.angles[k], outcome.end_from_start);
-    kernels.thresholds[k] = insideThreshold(1 - reach / constants::kSplitShrink);
+    if (shorter) {
+      kernels.lengths[k] = insideLength(kernels.lengths[k] / constants::kSplitLength);
+    } else {
+      kernels.thresholds[k] = insideThreshold(1 - reach / constants::kSplitShrink);
+    }
     state.optimiser.forget(k);
   };
   place(i, offset);
@@ -220,11 +234,15 @@ class Cover {
   std::vector<Place> places_;
 };
 
-/// Of the widest tenth of the kernels.
-float wideThreshold(const KernelSet& kernels) {
-  std::vector<float> thresholds = kernels.thresholds;
-  const auto wide = thresholds.begin() + static_cast<std::ptrdiff_t>(thresholds.size() / 10);
-  std::nth_element(thresholds.begin(), wide, thresholds.end());
+/// Of the widest tenth of the kernels: -log(eps) h^2, to which the area that a kernel covers is proportional.
+double wideArea(const KernelSet& kernels) {
+  std::vector<double> areas(kernels.size());
+  for (std::size_t i = 0; i < areas.size(); ++i) {
+    const double length = kernels.lengths[i];
+    areas[i] = -std::log(static_cast<double>(kernels.thresholds[i])) * length * length;
+  }
+  const auto wide = areas.begin() + static_cast<std::ptrdiff_t>(areas.size() - 1 - areas.size() / 10);
+  std::nth_element(areas.begin(), wide, areas.end());
   return *wide;
 }
 
@@ -303,15 +321,15 @@ struct NewKernelShape {
       : sharpness(
             static_cast<float>(std::accumulate(kernels.sharpnesses.begin(), kernels.sharpnesses.end(), 0.0) /
                                static_cast<double>(kernels.size()))),
-        wide_threshold(wideThreshold(kernels)) {}
+        wide_area(wideArea(kernels)) {}
 
-  float sharpness;        ///< the mean
-  double wide_threshold;  ///< of the widest tenth
+  float sharpness;   ///< the mean
+  double wide_area;  ///< of the widest tenth
 };
 
 /// Adds a round kernel at a probe, coloured to mend the error around it.
 void insertAt(TrainerState& state, std::size_t probe, const Probes& probes, const Cover& cover,
-              const Cover::Surroundings& around, const NewKernelShape& shape) {
+              const Cover::Surroundings& around, const NewKernelShape& shape, Lengths lengths) {
   KernelSet& kernels = state.kernels;
   const std::size_t k = append(state, 0);
   kernels.positions[k] = probes.points[probe];
@@ -324,8 +342,14 @@ void insertAt(TrainerState& state, std::size_t probe, const Probes& probes, cons
   }
   kernels.anisotropies[k] = KernelRanges::kMinAnisotropy;
   kernels.sharpnesses[k] = shape.sharpness;
-  // Responses fall with the square of the distance: the area covered goes with the logarithm.
-  kernels.thresholds[k] = insideThreshold(std::pow(shape.wide_threshold, around.uncovered));
+  const double area = shape.wide_area * around.uncovered;
+  if (lengths == Lengths::kSpacing) {
+    kernels.thresholds[k] = kInsertedThreshold;
+    kernels.lengths[k] = insideLength(std::sqrt(area / -std::log(static_cast<double>(kInsertedThreshold))));
+  } else {
+    kernels.thresholds[k] = insideThreshold(std::exp(-area));
+    kernels.lengths[k] = 1;
+  }
   state.statistics.hits[k] = state.statistics.contributions[k] = 0;
 }
 
@@ -390,7 +414,8 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
   const std::vector<std::uint32_t> by_error = orderedByFalling(state.statistics.errors);
   const NewKernelShape shape(state.kernels);
   for (const std::uint32_t probe : drawn)
-    insertAt(state, probe, probes, cover, cover.around(probe, walker.surface(), probe_area), shape);
+    insertAt(state, probe, probes, cover, cover.around(probe, walker.surface(), probe_area), shape,
+             options.lengths);
 
   // What could not be inserted is made up for by splitting; a pass for coverage only gives back what it took.
   const std::size_t wanted = what == Rebalance::kAll ? adding : std::min(adding, before - present);

@@ -334,12 +334,13 @@ TEST(Fit, KernelsStartWhereThereIsSomethingToFit) {
   const Surface surface = std::move(*buildSurface(asset));
   const Appearance appearance(asset, surface);
   for (const bool aware : {false, true}) {
-    StartOptions options;
-    options.kernels = 200;
-    options.texture_aware = aware;
-    options.detail_share = aware ? 0.5 : 0;
+    TrainOptions options;
+    options.seed = 1;
+    options.start.kernels = 200;
+    options.start.texture_aware = aware;
+    options.start.detail_share = aware ? 0.5 : 0;
     const KernelSet kernels =
-        startKernels(surface, AppearanceTarget(appearance, Filter::kAuto), options, Vec3f::Zero(), 1);
+        startKernels(surface, AppearanceTarget(appearance, Filter::kAuto), options, Vec3f::Zero());
     EXPECT_EQ(kernels.size(), 200u);
     for (const SurfacePoint& p : kernels.positions)
       EXPECT_FALSE(appearance.faceConstant(p.face));

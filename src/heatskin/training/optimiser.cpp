@@ -49,7 +49,7 @@ Rigid2 Optimiser::moveKernel(std::size_t kernel, const GradientRow& row, Trainer
 
   using R = KernelRanges;
   float& angle = k.angles[kernel];
-  if (options_->transport_angle) angle = carriedAngle(angle, motion);
+  if (options_->transport_angle && motion.sine != 0) angle = carriedAngle(angle, motion);
   if (options_->wrap_angle) {
     angle = wrappedAngle(angle - shape[0]);
   } else {

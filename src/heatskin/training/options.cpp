@@ -8,6 +8,8 @@ namespace {
 // In the order of the enums.
 constexpr std::string_view kClampGradients[] = {"zero", "straight_through", "by_method"};
 constexpr std::string_view kDecays[] = {"halving", "cosine"};
+constexpr std::string_view kIdle[] = {"coast", "rest"};
+constexpr std::string_view kLengths[] = {"unit", "spacing"};
 constexpr std::string_view kStartMeans[] = {"kernels", "surface"};
 constexpr std::string_view kSamplings[] = {"paper", "stratified"};
 constexpr std::string_view kDensities[] = {"paper", "budget"};
@@ -27,6 +29,8 @@ constexpr Option kTrain[] = {
     option<&TrainOptions::transport_angle>("transport_angle", "parallel transport of angles along walks; otherwise an angle keeps its value in the frame of the new face").when("method", "local"),
     option<&TrainOptions::wrap_angle>("wrap_angle", "angles wrap around modulo pi; otherwise they are clamped to [0, pi]").when("method", "local"),
     choice<&TrainOptions::clamp_gradient, kClampGradients>("clamp_gradient", "gradient where a colour was clamped to [0, 1]: zero (the derivative of the clamp) or straight_through (as if nothing had been clamped); by_method: zero for local, straight_through for the others"),
+    choice<&TrainOptions::idle, kIdle>("idle", "kernels that no sample of a batch reaches: coast (their momentum moves them on, as in the paper) or rest (they stay as they are and cost nothing)"),
+    choice<&TrainOptions::lengths, kLengths>("lengths", "lengths of kernels, the unit in which each counts distances: unit (1, as in the paper) or spacing (from the distance to the neighbours when a kernel starts, shorter after a split)").when("method", "local"),
 };
 
 constexpr Option kSampling[] = {
@@ -42,6 +46,7 @@ constexpr Option kStart[] = {
     option<&StartOptions::texture_aware>("texture_aware", "initial colours are those of the surface; otherwise random"),
     option<&StartOptions::detail_share>("detail_share", 0, 1, "share of the initial kernels placed where colours change; the others are spread evenly"),
     choice<&StartOptions::mean, kStartMeans>("mean", "initial mean colour: the mean of the kernels' initial colours, as in the paper, or of the surface"),
+    option<&StartOptions::length_scale>("length_scale", 0.01, 100, "factor of the initial lengths; 1 gives 5,000 kernels spread evenly over the cow spot a length of 1").when("lengths", "spacing"),
 };
 
 constexpr Option kRates[] = {

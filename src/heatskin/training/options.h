@@ -51,6 +51,18 @@ struct SamplingOptions {
   double correction = 0.0;   ///< losses are weighted by (mean weight / weight)^correction
 };
 
+/// What a step does with kernels that no sample of its batch reaches.
+enum class Idle {
+  kCoast,  ///< their momentum moves them on (Adam and GeodesicOpt with a gradient of zero): the paper
+  kRest,   ///< nothing: a step costs what its batch touches
+};
+
+/// Where kernels get their lengths from (METHOD section 13).
+enum class Lengths {
+  kUnit,     ///< all are 1: the paper
+  kSpacing,  ///< from the distance to their neighbours at birth; halves of a split kernel have shorter ones
+};
+
 /// What the mean colour is at the start. Where no kernel reaches, it is the colour of the texture.
 enum class StartMean {
   kKernels,  ///< mean of the colours the kernels start with (METHOD section 2)
@@ -63,6 +75,7 @@ struct StartOptions {
   bool texture_aware = false;  ///< colours from the surface instead of random ones (trap 11.1)
   double detail_share = 0;     ///< of the kernels: placed where colours change, the rest evenly
   StartMean mean = StartMean::kKernels;
+  double length_scale = 1;  ///< Lengths::kSpacing: 1 gives 5,000 kernels spread over spot a length of 1
 };
 
 /// Who decides which kernels come and go.
@@ -100,6 +113,8 @@ struct TrainOptions {
                                 ///< face's frame; local only
   bool wrap_angle = true;       ///< theta modulo pi instead of clamping; local only
   ClampGradient clamp_gradient = ClampGradient::kByMethod;
+  Lengths lengths = Lengths::kUnit;  ///< local only
+  Idle idle = Idle::kCoast;
 };
 
 }  // namespace heatskin

@@ -12,6 +12,8 @@
 #include "heatskin/base/rng.h"
 #include "heatskin/geodesic/walk.h"
 #include "heatskin/surface/farthest_points.h"
+#include "heatskin/surface/point_spacing.h"
+#include "heatskin/training/constants.h"
 #include "heatskin/training/streams.h"
 #include "heatskin/training/visible_samples.h"
 
@@ -108,10 +110,30 @@ std::vector<SurfacePoint> detailPoints(const Surface& surface, const FitTarget& 
   return chosen;
 }
 
+/// From the distances between kernels; those among details are no longer than the `spread` ones, which cover.
+std::vector<float> startLengths(const Surface& surface, std::span<const SurfacePoint> positions,
+                                std::size_t spread, double scale) {
+  std::vector<Vec3> places(positions.size());
+  std::transform(positions.begin(), positions.end(), places.begin(),
+                 [&](const SurfacePoint& p) { return surface.position(p); });
+  std::vector<double> spacing = pointSpacing(places, constants::kSpacingNeighbours);
+  const std::vector<double> wide =
+      pointSpacing(std::span(places).first(spread), constants::kSpacingNeighbours);
+  std::copy(wide.begin(), wide.end(), spacing.begin());
+  std::vector<float> lengths(positions.size());
+  std::transform(spacing.begin(), spacing.end(), lengths.begin(), [&](double s) {
+    return std::clamp(static_cast<float>(scale * s / constants::kReferenceSpacing), KernelRanges::kMinLength,
+                      KernelRanges::kMaxLength);
+  });
+  return lengths;
+}
+
 }  // namespace
 
-KernelSet startKernels(const Surface& surface, const FitTarget& target, const StartOptions& options,
-                       const ChannelValues& surface_mean, std::uint64_t seed) {
+KernelSet startKernels(const Surface& surface, const FitTarget& target, const TrainOptions& train,
+                       const ChannelValues& surface_mean) {
+  const StartOptions& options = train.start;
+  const std::uint64_t seed = train.seed;
   KernelSet kernels(target.layout());
   const auto detailed = static_cast<std::size_t>(options.detail_share * static_cast<double>(options.kernels));
   std::vector<SurfacePoint> positions = spreadPoints(surface, target, options.kernels - detailed, seed);
@@ -121,6 +143,8 @@ KernelSet startKernels(const Surface& surface, const FitTarget& target, const St
   }
   kernels.resize(positions.size());
   kernels.positions = std::move(positions);
+  if (train.lengths == Lengths::kSpacing)
+    kernels.lengths = startLengths(surface, kernels.positions, options.kernels - detailed, options.length_scale);
   const RandomStream random(seed, streams::kStartParameters);
   if (options.texture_aware) unitValues(target, kernels.positions, kernels.channels.values);
   // Channels after the fourth have draws of their own, so that they do not change those of the others.

@@ -11,7 +11,7 @@ namespace heatskin {
 
 /// The kernels a fit begins with (METHOD section 2), where there is something to fit (sampleVisible()).
 /// `surface_mean` is the mean over that, for StartMean::kSurface.
-KernelSet startKernels(const Surface& surface, const FitTarget& target, const StartOptions& options,
-                       const ChannelValues& surface_mean, std::uint64_t seed);
+KernelSet startKernels(const Surface& surface, const FitTarget& target, const TrainOptions& options,
+                       const ChannelValues& surface_mean);
 
 }  // namespace heatskin

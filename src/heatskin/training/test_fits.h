@@ -55,7 +55,7 @@ inline bool sameKernels(const KernelSet& a, const KernelSet& b) {
       return false;
   }
   return a.angles == b.angles && a.anisotropies == b.anisotropies && a.thresholds == b.thresholds &&
-         a.sharpnesses == b.sharpnesses && a.channels == b.channels;
+         a.sharpnesses == b.sharpnesses && a.lengths == b.lengths && a.channels == b.channels;
 }
 
 }  // namespace heatskin::testing

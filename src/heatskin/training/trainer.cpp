@@ -22,7 +22,7 @@ Trainer::Trainer(const Surface& surface, const FitTarget& target, Evaluator& eva
       walker_(surface),
       loss_(options.batch, options.clamp_gradient, target.layout()),
       gradient_(options.batch) {
-  state_.kernels = startKernels(surface, target, options.start, pool_.mean(), options.seed);
+  state_.kernels = startKernels(surface, target, options_, pool_.mean());
   state_.optimiser.reset(state_.kernels.size(), state_.kernels.layout.size());
   state_.statistics.reset(state_.kernels.size());
 }
@@ -114,16 +114,19 @@ void Trainer::moveKernels() {
   const Optimiser optimiser(options_, state_.kernels.layout, walker_, state_.step,
                             schedule_.pace(state_.step));
   const bool count_use = schedule_.countsUse(state_.step);
-  const std::size_t count = state_.kernels.size();
-  motions_.resize(count);
+  const bool all = options_.idle == Idle::kCoast;
+  const std::size_t count = all ? state_.kernels.size() : gradient_.touched().size();
+  motions_.assign(state_.kernels.size(), Rigid2());
   constexpr std::size_t kKernelBlock = 256;
   parallelFor(count, kKernelBlock, [&](std::size_t begin, std::size_t end) {
+    GradientRowBuffer buffer;
     for (std::size_t i = begin; i < end; ++i) {
-      const auto kernel = static_cast<std::uint32_t>(i);
-      GradientRow& row = gradient_.row(kernel);
+      const std::uint32_t kernel = all ? static_cast<std::uint32_t>(i) : gradient_.touched()[i];
+      GradientRow& row = buffer.clear();
+      gradient_.addTo(row, kernel);
       evaluator_->finish(kernel, row.geometry);
-      state_.statistics.add(i, row.use, count_use);
-      motions_[i] = optimiser.moveKernel(i, row, state_);
+      state_.statistics.add(kernel, row.use, count_use);
+      motions_[kernel] = optimiser.moveKernel(kernel, row, state_);
     }
   });
   optimiser.moveMean(gradient_.lossSums().d_mean, state_);

@@ -49,7 +49,7 @@ bool isConsistent(const TrainerState& state, const Surface& surface) {
     return false;
   }
   for (const std::size_t size :
-       {k.angles.size(), k.anisotropies.size(), k.thresholds.size(), k.sharpnesses.size(),
+       {k.angles.size(), k.anisotropies.size(), k.thresholds.size(), k.sharpnesses.size(), k.lengths.size(),
         o.velocities.size(), s.hits.size(), s.contributions.size(), s.errors.size(), s.costs.size()}) {
     if (size != count) return false;
   }
@@ -63,7 +63,8 @@ bool isConsistent(const TrainerState& state, const Surface& surface) {
         !(std::abs(p.barycentric.sum() - 1) <= kSlack) || !within(k.angles[i], R::kMinAngle, R::kMaxAngle) ||
         !within(k.anisotropies[i], R::kMinAnisotropy, R::kMaxAnisotropy) ||
         !within(k.thresholds[i], R::kMinThreshold, R::kMaxThreshold) ||
-        !within(k.sharpnesses[i], R::kMinSharpness, R::kMaxSharpness) || !k.channels[i].allFinite() ||
+        !within(k.sharpnesses[i], R::kMinSharpness, R::kMaxSharpness) ||
+        !within(k.lengths[i], R::kMinLength, R::kMaxLength) || !k.channels[i].allFinite() ||
         !o.velocities[i].allFinite()) {
       return false;
     }

@@ -57,6 +57,7 @@ void visitFields(State& state, Visitor&& visit) {
   visit("anisotropies", state.kernels.anisotropies);
   visit("thresholds", state.kernels.thresholds);
   visit("sharpnesses", state.kernels.sharpnesses);
+  visit("lengths", state.kernels.lengths);
   visit("channels", state.kernels.channels.values);
   visit("adam_m", state.optimiser.adam_m);
   visit("adam_v", state.optimiser.adam_v);

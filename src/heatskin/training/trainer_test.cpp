@@ -71,7 +71,7 @@ bool sameBytes(const KernelSet& a, const KernelSet& b) {
       return false;
   }
   return a.angles == b.angles && a.anisotropies == b.anisotropies && a.thresholds == b.thresholds &&
-         a.sharpnesses == b.sharpnesses && a.channels == b.channels;
+         a.sharpnesses == b.sharpnesses && a.lengths == b.lengths && a.channels == b.channels;
 }
 
 TEST(Trainer, SameBytesForAnyThreadCount) {

@@ -19,8 +19,13 @@ constexpr std::size_t kBlock = 512;
 // A face with more pairs than this gets leaves; below, looking at all of them is as fast.
 constexpr std::size_t kLargeFace = 160;
 
-// Support radii below this, in surface units, count as this: a kernel so small has no rank of its own.
+// Support radii below this part of a kernel's length count as this: a kernel so small has no rank of its own.
 constexpr float kLeastReach = 1e-3f;
+
+/// Most kernels stay within their face.
+bool isIdentity(const Rigid2& motion) {
+  return motion.sine == 0 && motion.cosine == 1 && motion.translation == Vec2::Zero();
+}
 
 }  // namespace
 
@@ -35,6 +40,11 @@ double supportRadius(double sharpness, double threshold, const LocalOptions& opt
   if (!(x > 0)) return options.max_radius;
   if (x >= 1) return 0;
   return std::min(options.max_radius, std::sqrt(-std::log(x) / rate));
+}
+
+double LocalEvaluator::radiusOf(const KernelSet& kernels, std::size_t i) const {
+  return static_cast<double>(kernels.lengths[i]) *
+         supportRadius(kernels.sharpnesses[i], kernels.thresholds[i], options_);
 }
 
 LocalEvaluator::LocalEvaluator(const Surface& surface, const LocalOptions& options)
@@ -112,8 +122,9 @@ void LocalEvaluator::fillRows(const KernelSet& kernels) {
       KernelRow& row = rows_[i];
       row.center_x = static_cast<float>(k.center.x());
       row.center_y = static_cast<float>(k.center.y());
-      row.axis_x = static_cast<float>(k.axis.x());
-      row.axis_y = static_cast<float>(k.axis.y());
+      const double length = kernels.lengths[i];
+      row.axis_x = static_cast<float>(k.axis.x() / length);
+      row.axis_y = static_cast<float>(k.axis.y() / length);
       row.anisotropy = options_.isotropic ? 0.0f : kernels.anisotropies[i];
       row.space_x = static_cast<float>(space.x());
       row.space_y = static_cast<float>(space.y());
@@ -140,7 +151,7 @@ double LocalEvaluator::estimatePairs(const KernelSet& kernels) const {
       const std::size_t i = s * kernels.size() / samples;
       SurfacePoint place = kernels.positions[i];
       if (proxy_ != nullptr) place = proxy_->place(place.face, surface_->position(place));
-      const double radius = supportRadius(kernels.sharpnesses[i], kernels.thresholds[i], options_);
+      const double radius = radiusOf(kernels, i);
       reached[s] = static_cast<double>(
           builder_
               .propagate({place.face, supportSurface().faceCoordinates(place).cast<float>(),
@@ -179,17 +190,15 @@ void LocalEvaluator::rebuild(const KernelSet& kernels) {
       SurfacePoint place = kernels.positions[i];
       if (proxy_ != nullptr) place = proxy_->place(place.face, surface_->position(place));
       const Vec2 center = supportSurface().faceCoordinates(place);
-      sources_[i] = {
-          place.face, center.cast<float>(),
-          static_cast<float>(supportRadius(kernels.sharpnesses[i], kernels.thresholds[i], options_))};
+      sources_[i] = {place.face, center.cast<float>(), static_cast<float>(radiusOf(kernels, i))};
     }
   });
   if (options_.rule == CandidateRule::kByReach) {
     weights_.resize(sources_.size());
-    std::transform(sources_.begin(), sources_.end(), weights_.begin(), [](const SupportSource& source) {
-      const float radius = std::max(source.radius, kLeastReach);
-      return 1 / (radius * radius);
-    });
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      const float radius = std::max(sources_[i].radius, kLeastReach * kernels.lengths[i]);
+      weights_[i] = 1 / (radius * radius);
+    }
   }
   // Neighbours one after the other, for the memory's sake and for the leaves of large faces.
   std::vector<Vec3> centers(kernels.size());
@@ -207,8 +216,11 @@ void LocalEvaluator::rebuild(const KernelSet& kernels) {
 
 void LocalEvaluator::refresh(const KernelSet& kernels, std::span<const Rigid2> motions) {
   if (proxy_ == nullptr) {
-    for (std::size_t i = 0; i < motions.size(); ++i)
-      reference_from_face_[i] = reference_from_face_[i] * motions[i].inverse();
+    parallelFor(motions.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        if (!isIdentity(motions[i])) reference_from_face_[i] = reference_from_face_[i] * motions[i].inverse();
+      }
+    });
   }
   fillRows(kernels);
   refit();

@@ -61,6 +61,7 @@ class LocalEvaluator final : public Evaluator {
   Appearing appearing(const SurfacePoint& p, double angle, const Rigid2& reference) const;
   Appearing projected(const SurfacePoint& p, double angle, const FaceFrame& reference, Projection& out) const;
   double pairBytes(double pairs) const;
+  double radiusOf(const KernelSet& kernels, std::size_t i) const;
   void fillRows(const KernelSet& kernels);
   void keepNearestToCentroid();
   void refit();
@@ -79,7 +80,8 @@ class LocalEvaluator final : public Evaluator {
   std::vector<KernelRow> rows_;          // [N]
 };
 
-/// The distance on the long axis at which f falls to `tail`, at most `cap` (METHOD section 8).
+/// The distance on the long axis of a kernel of length 1 at which f falls to `tail`, at most `cap` (METHOD section 8); others
+/// reach in proportion to their lengths.
 double supportRadius(double sharpness, double threshold, const LocalOptions& options);
 
 }  // namespace heatskin::local

@@ -59,6 +59,7 @@ MethodTraits methodTraits() {
           .principal_axes = false,
           .periodic_angle = true,
           .carries_angle = true,
+          .has_lengths = true,
           .straight_through_clamp = false,
           .rebuild_slowdown = 1,
           .options = kOptions,

@@ -114,6 +114,13 @@ HWY_INLINE hn::Mask<Tag> chordCounts(const Geometry& g) {
   return hn::Gt(g.chord, hn::Mul(hn::Set(Tag(), kChordSlack<float>), g.plane));
 }
 
+/// By what a squared distance is multiplied in the exponent; the axis brings the kernel's length. `share` is
+/// sin^2 of the angle against it, / h^2.
+HWY_INLINE Vector rateOf(const Geometry& g, Vector share, Vector heat, Vector window) {
+  const auto scale = hn::MulAdd(g.axis_x, g.axis_x, hn::Mul(g.axis_y, g.axis_y));
+  return hn::MulAdd(heat, hn::MulAdd(g.anisotropy, share, scale), hn::Mul(window, scale));
+}
+
 /// The kernels' weights of squared distances.
 template <class KernelOf>
 HWY_INLINE Vector weights(const PairTables& t, const KernelOf& kernel_of) {
@@ -136,7 +143,7 @@ HWY_INLINE void respondVector(const PairTables& t, const QueryRow& q, const Kern
   const auto d2 = hn::IfThenElse(chordCounts(g), g.chord, g.plane);
   const auto v = hn::NegMulAdd(g.axis_y, g.dx, hn::Mul(g.axis_x, g.dy));
   const auto share = hn::IfThenElseZero(hn::Gt(g.plane, tiny), hn::Div(hn::Mul(v, v), g.plane));
-  const auto rate = hn::MulAdd(heat, hn::MulAdd(g.anisotropy, share, hn::Set(d, 1.0f)), window);
+  const auto rate = rateOf(g, share, heat, window);
   hn::StoreU(fastExp(d, hn::Neg(hn::Mul(d2, rate))), d, x);
   if (squared != nullptr) hn::StoreU(hn::Mul(d2, weights(t, kernel_of)), d, squared);
 }

@@ -18,7 +18,7 @@ namespace heatskin::local {
 struct alignas(64) KernelRow {
   float center_x,
       center_y;  ///< in the coordinates of the face the supports were built from ("reference" coordinates)
-  float axis_x, axis_y;  ///< long axis in reference coordinates, unit
+  float axis_x, axis_y;  ///< long axis in reference coordinates, of length 1 / h
   float anisotropy;
   float space_x, space_y, space_z;  ///< centre in space
   float basis_x[4], basis_y[4];     ///< tangent vectors in space that belong to the reference coordinates; 0

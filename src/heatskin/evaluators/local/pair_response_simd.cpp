@@ -120,7 +120,7 @@ void respondVjpMode(const PairTables& t, std::span<const QueryRow> queries, cons
       const auto v = hn::NegMulAdd(g.axis_y, g.dx, hn::Mul(g.axis_x, g.dy));
       const auto inverse = hn::IfThenElseZero(hn::Gt(g.plane, tiny), hn::Div(one, g.plane));
       const auto share = hn::Mul(hn::Mul(v, v), inverse);
-      const auto rate = hn::MulAdd(heat, hn::MulAdd(g.anisotropy, share, one), window);
+      const auto rate = rateOf(g, share, heat, window);
       const auto outer = hn::Neg(hn::Mul(dx_loss, hn::LoadU(d, responses.x.data() + base + n)));
       const auto scaled = hn::Mul(outer, hn::Mul(d2, heat));
       const auto d_share = hn::Mul(scaled, g.anisotropy);

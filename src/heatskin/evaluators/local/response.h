@@ -7,8 +7,8 @@
 
 namespace heatskin::local {
 
-/// Constants of the kernel family, premultiplied: exponent = -(d^2 (heat (u^2 + (1 + eta) v^2) / (u^2 + v^2)
-/// + window)).
+/// Constants of the kernel family, premultiplied: exponent = -((d / h)^2 (heat (u^2 + (1 + eta) v^2) / (u^2 +
+/// v^2) + window)).
 template <class T>
 struct Shape {
   T heat = T(1) / (T(4) * T(0.0625));          ///< 1 / (4 t)
@@ -20,7 +20,7 @@ struct Shape {
 template <class T>
 struct Developed {
   T center_x, center_y;         ///< S
-  T axis_x, axis_y;             ///< long axis, unit
+  T axis_x, axis_y;             ///< long axis, of length 1 / h: the kernel's length is in it
   T anisotropy;                 ///< eta
   T space_x, space_y, space_z;  ///< p in space
 };
@@ -57,10 +57,11 @@ T response(const Developed<T>& k, const Query<T>& q, const Shape<T>& shape) {
   const T cx = q.space_x - k.space_x, cy = q.space_y - k.space_y, cz = q.space_z - k.space_z;
   const T plane = dx * dx + dy * dy, chord = cx * cx + cy * cy + cz * cz;
   const T d2 = chord > kChordSlack<T> * plane ? chord : plane;
-  const T v = k.axis_x * dy - k.axis_y * dx;
-  // u^2 + (1 + eta) v^2 = plane + eta v^2; at coinciding points the quotient is 1 by definition (trap 11.5).
-  const T ratio = plane > kCoincident<T> ? T(1) + k.anisotropy * v * v / plane : T(1);
-  return std::exp(-d2 * (shape.heat * ratio + shape.window));
+  const T v = k.axis_x * dy - k.axis_y * dx, scale = k.axis_x * k.axis_x + k.axis_y * k.axis_y;
+  // (u^2 + (1 + eta) v^2) / h^2 = plane / h^2 + eta (v / h)^2; at coinciding points the quotient is 1 / h^2 by
+  // definition (trap 11.5).
+  const T ratio = plane > kCoincident<T> ? scale + k.anisotropy * v * v / plane : scale;
+  return std::exp(-d2 * (shape.heat * ratio + shape.window * scale));
 }
 
 /// dL/d(parameters) of one response, accumulated by the caller.
@@ -70,6 +71,7 @@ struct Gradient {
   T space_x = 0, space_y = 0, space_z = 0;  ///< with respect to p in space (the chord's part)
   T angle = 0;                              ///< turning the long axis counter-clockwise
   T anisotropy = 0;
+  T length = 0;  ///< with respect to log h
 };
 
 /// Gradient of dx * x(k, q).
@@ -84,11 +86,13 @@ Gradient<T> responseVjp(const Developed<T>& k, const Query<T>& q, const Shape<T>
   const bool distinct = plane > kCoincident<T>;
   const T u = k.axis_x * dx + k.axis_y * dy, v = k.axis_x * dy - k.axis_y * dx;
   const T inverse = distinct ? T(1) / plane : T(0);
-  const T share = v * v * inverse;  // sin^2 of the angle against the long axis
-  const T rate = shape.heat * (T(1) + k.anisotropy * share) + shape.window;
+  const T share = v * v * inverse;  // sin^2 of the angle against the long axis, / h^2
+  const T scale = k.axis_x * k.axis_x + k.axis_y * k.axis_y;
+  const T rate = shape.heat * (scale + k.anisotropy * share) + shape.window * scale;
   const T outer = -dx_loss * std::exp(-d2 * rate);  // dL/d(d2 rate)
 
   g.anisotropy = outer * d2 * shape.heat * share;
+  g.length = T(-2) * outer * d2 * rate;  // rate goes with h^-2
   const T d_share = outer * d2 * shape.heat * k.anisotropy;
   // share = v^2 / (u^2 + v^2): turning the axis by a changes v by -u a and u by v a.
   g.angle = d_share * T(-2) * u * v * inverse;

@@ -50,6 +50,7 @@ MethodTraits methodTraits() {
           .principal_axes = true,
           .periodic_angle = true,
           .carries_angle = false,
+          .has_lengths = false,
           .straight_through_clamp = true,
           .rebuild_slowdown = fields::kRebuildSlowdown,
           .options = kOptions,
