@@ -15,6 +15,8 @@
 #include <fmt/ranges.h>
 
 #include "heatskin/base/files.h"
+#include "heatskin/base/memory_budget.h"
+#include "heatskin/evaluators/method_traits.h"
 #include "heatskin/pipeline/fit_product.h"
 #include "heatskin/training/config.h"
 
@@ -34,6 +36,12 @@ CLI::Range rangeOfOption(std::string_view key) {
       return CLI::Range(static_cast<std::int64_t>(option.low), static_cast<std::int64_t>(option.high));
   }
   return CLI::Range(std::int64_t{0});
+}
+
+/// What is wrong with a number of kernels, or nothing.
+std::string kernelCount(const std::string& text) {
+  std::string copy = text;
+  return text == "auto" ? std::string() : rangeOfOption("density.max_kernels")(copy);
 }
 
 /// All options with the values of the default preset.
@@ -87,13 +95,27 @@ class Fit : public Verb {
         ->type_name("FILTER")
         ->check(CLI::IsMember(filterChoices()));
     app.add_option("--kernels", kernels_,
-                   "Kernel budget (default: the preset's, or more if covering all parts of the asset takes "
-                   "more). With a\n"
-                   "smaller budget the fit also starts with fewer kernels, and makes them wider if they "
-                   "would not cover\n"
-                   "the surface")
+                   "Number of kernels, or auto: stages with more and more kernels until the target or a bound is\n"
+                   "reached, or more do not pay (default: the preset's, or more if covering all parts of the "
+                   "asset\n"
+                   "takes more)")
+        ->type_name("N|auto")
+        ->check(kernelCount);
+    app.add_option("--target-psnr", target_psnr_, "With automatic kernels: stop at this surface PSNR")
+        ->type_name("DB")
+        ->check(CLI::Range(1.0, 100.0));
+    app.add_option("--max-kernels", max_kernels_, "With automatic kernels: no more than these")
         ->type_name("N")
         ->check(rangeOfOption("density.max_kernels"));
+    app.add_option("--max-bytes", max_bytes_,
+                   "With automatic kernels: no more than take these bytes in the product, such as 200k or 1M")
+        ->type_name("SIZE");
+    app.add_option("--max-seconds", max_seconds_,
+                   "With automatic kernels: no stage that would exceed this time of optimisation; the result "
+                   "then\n"
+                   "depends on the speed of the machine")
+        ->type_name("SECONDS")
+        ->check(CLI::Range(0.001, 1e9));
     app.add_flag("--resume", resume_,
                  "Resume from the checkpoint; a missing one is an error. --resume=auto starts over if it is "
                  "missing or damaged");
@@ -197,7 +219,7 @@ class Fit : public Verb {
     job.control.checkpoint_interval_s = interval_;
     job.evaluate = !no_eval_;
     // A budget that the user named stays.
-    job.keep_budget = app_->count("--kernels") > 0 || !config_file_.empty() ||
+    job.keep_budget = app_->count("--kernels") > 0 || app_->count("--max-kernels") > 0 || !config_file_.empty() ||
                       std::any_of(assignments_.begin(), assignments_.end(),
                                   [](const std::string& a) { return a.starts_with("density.max_kernels"); });
     if (resume_.empty()) {
@@ -261,14 +283,7 @@ class Fit : public Verb {
       }
       if (auto noted = note(key, fmt::format("{} {}", option, value)); !noted) return noted;
     }
-    if (app_->count("--kernels") > 0) {
-      if (given.contains("density.max_kernels") &&
-          config.train.density.max_kernels != static_cast<std::size_t>(kernels_)) {
-        return usageError(fmt::format("{} and --kernels {} contradict each other; give only one of them",
-                                      source.find("density.max_kernels")->second, kernels_));
-      }
-      setKernelBudget(config, static_cast<std::size_t>(kernels_));
-    }
+    if (auto done = applyBudget(config, given, source); !done) return done;
     for (const auto& [key, from] : source) {
       if (const std::string why = withoutEffect(config, key); !why.empty())
         session.console.warning(fmt::format("{} has no effect: {}", from, why));
@@ -276,12 +291,56 @@ class Fit : public Verb {
     return checkConfig(config);
   }
 
+  /// --kernels and what bounds it.
+  Result<void> applyBudget(FitConfig& config, const std::map<std::string, std::string, std::less<>>& given,
+                           std::map<std::string, std::string, std::less<>>& source) {
+    BudgetOptions& budget = config.train.budget;
+    const char* bounds[] = {"--target-psnr", "--max-kernels", "--max-bytes", "--max-seconds"};
+    const bool counted = app_->count("--kernels") > 0 && kernels_ != "auto";
+    for (const char* bound : bounds) {
+      if (app_->count(bound) == 0) continue;
+      if (counted) {
+        return usageError(fmt::format("--kernels {} and {} contradict each other; write --kernels auto", kernels_,
+                                      bound));
+      }
+      budget.automatic = true;
+    }
+    if (counted) {
+      const auto count = static_cast<std::size_t>(std::stoull(kernels_));
+      if (given.contains("density.max_kernels") && config.train.density.max_kernels != count) {
+        return usageError(fmt::format("{} and --kernels {} contradict each other; give only one of them",
+                                      source.find("density.max_kernels")->second, kernels_));
+      }
+      setKernelBudget(config, count);
+      budget.automatic = false;
+    } else if (app_->count("--kernels") > 0) {
+      budget.automatic = true;
+    }
+    if (app_->count("--max-kernels") > 0) setKernelBudget(config, static_cast<std::size_t>(max_kernels_));
+    if (app_->count("--target-psnr") > 0) budget.target_psnr = target_psnr_;
+    if (app_->count("--max-seconds") > 0) budget.max_seconds = max_seconds_;
+    if (app_->count("--max-bytes") > 0) {
+      const auto bytes = parseBytes(max_bytes_);
+      if (!bytes || *bytes == 0) {
+        return usageError(fmt::format("--max-bytes {}: is not a size; write a number of bytes, or 200k, 1M", max_bytes_));
+      }
+      budget.max_bytes = *bytes;
+    }
+    if (budget.automatic && !traits(config.evaluator.method).has_lengths && app_->count("--kernels") > 0) {
+      return usageError(fmt::format("--kernels auto works with method local only; give {} a number",
+                                    methodName(config.evaluator.method)));
+    }
+    return {};
+  }
+
   CLI::App* app_ = nullptr;
   FitJob job_;
   std::string asset_, output_, config_file_, checkpoint_, resume_, filter_;
   std::string method_, preset_ = "default";
   std::vector<std::string> assignments_;
-  std::int64_t steps_ = 0, kernels_ = 0;
+  std::int64_t steps_ = 0, max_kernels_ = 0;
+  std::string kernels_, max_bytes_;
+  double target_psnr_ = 0, max_seconds_ = 0;
   double interval_ = 10;
   bool no_eval_ = false;
 };

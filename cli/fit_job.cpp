@@ -41,6 +41,33 @@ std::vector<std::pair<std::string, double>> wallProfile(const FitHistory& histor
   return phases;
 }
 
+/// Why there are no more kernels, and what more would cost.
+std::string budgetText(const FitOutcome& outcome) {
+  const FitResult& fit = outcome.fit;
+  const GrowthStage& last = fit.history.stages.back();
+  const BudgetOptions& budget = outcome.config.train.budget;
+  const auto why = [&]() -> std::string {
+    switch (fit.stopped_by) {
+      case StoppedBy::kTarget:
+        return fmt::format("the target of {:g} dB is reached", budget.target_psnr);
+      case StoppedBy::kMaxKernels:
+        return fmt::format("stopped by the bound of {} kernels", grouped(outcome.config.train.density.max_kernels));
+      case StoppedBy::kMaxBytes:
+        return fmt::format("stopped by the bound of {}", humanBytes(static_cast<double>(budget.max_bytes)));
+      case StoppedBy::kMaxSeconds:
+        return fmt::format("stopped by the bound of {:g} seconds", budget.max_seconds);
+      case StoppedBy::kNoGain:
+        return "more kernels do not pay";
+      case StoppedBy::kSteps:
+        break;
+    }
+    return "the number was given";
+  };
+  return fmt::format("{} ({}, {} dB); four times as many would take about {} more and bring about {} dB", why(),
+                     counted(fit.history.stages.size(), "stage", "stages"), fixed(last.psnr, 1),
+                     humanSeconds(4 * last.seconds), fixed(gainPerFourfold(fit.history.stages), 1));
+}
+
 Error interruptedError(const Session& session, const FitJob& job, const FitResult& fit) {
   const bool resumes = job.control.resume != Resume::kNo;
   return failure(
@@ -109,6 +136,15 @@ Json fitJson(const LoadedAsset& asset, const FitJob& job, const FitOutcome& outc
   }
   json["fit_filter"] = asset.appearance.filterUsed(config.train.filter);
   json["kernels"] = fit.kernels.size();
+  json["stopped_by"] = kStoppedByNames[static_cast<std::size_t>(fit.stopped_by)];
+  json["samples"] = fit.history.samples;
+  json["stages"] = Json::array();
+  for (const GrowthStage& stage : fit.history.stages) {
+    json["stages"].push_back({{"kernels", stage.kernels},
+                              {"psnr", jsonNumber(stage.psnr)},
+                              {"seconds", jsonNumber(stage.seconds)},
+                              {"model_bytes", stage.bytes}});
+  }
   json["init_s"] = jsonNumber(outcome.init_seconds);
   json["preprocess_s"] = jsonNumber(fit.preprocess_seconds);
   json["optimise_s"] = jsonNumber(fit.history.optimise_seconds);
@@ -159,6 +195,7 @@ ReportPage::Rows fitRows(const FitOutcome& outcome) {
                   outcome.evaluation
                       ? fmt::format(", quantisation cost {} dB", fixed(outcome.quantisation_loss_db, 3))
                       : std::string()));
+  if (!fit.history.stages.empty()) rows.emplace_back("budget", budgetText(outcome));
   rows.emplace_back(
       "fit",
       fmt::format("method {}, preset {}, {}, seed {}{}", methodName(outcome.config.evaluator.method),

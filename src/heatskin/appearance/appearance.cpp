@@ -242,7 +242,8 @@ std::pair<Vec3f, float> Appearance::at(const SurfacePoint& p, Filter filter) con
     linear = linear.cwiseProduct(color.head<3>());
     if (translucent) alpha *= color.w();
   }
-  const auto srgb = [](float x) { return srgbFromLinear(std::clamp(x, 0.0f, 1.0f)); };
+  static const SrgbTable table;
+  const auto srgb = [](float x) { return table(std::clamp(x, 0.0f, 1.0f)); };
   return {Vec3f(srgb(linear.x()), srgb(linear.y()), srgb(linear.z())), std::clamp(alpha, 0.0f, 1.0f)};
 }
 

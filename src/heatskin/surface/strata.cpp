@@ -1,6 +1,7 @@
 #include "heatskin/surface/strata.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "heatskin/base/hilbert.h"
@@ -8,28 +9,47 @@
 namespace heatskin {
 namespace {
 
-/// Halvings of a triangle: what is left is a ten-thousandth of its size.
-constexpr int kHalvings = 26;
+/// The Sierpinski curve of a triangle goes from its first corner to its second and stays in halves of halves:
+/// the triangle is halved from its third corner to the middle of the side between the first two; each half is
+/// entered and left by the ends of that cut and of the side. Whatever the shape, halves have half the area.
+///
+/// The half of the half ... that a place of the curve lies in after kBits halvings is an affine image of the
+/// triangle, and so on: three look-ups make 24 halvings, down to a four-thousandth of the triangle's size.
+constexpr int kBits = 8, kLookups = 3;
 
-/// The point at `place` (in [0, 1]) of the Sierpinski curve of a triangle, which goes from corner 0 to corner 1
-/// and stays in halves of halves: the triangle is halved from its third corner to the middle of the side
-/// between the first two, and each half is entered and left by the ends of its longest side if the triangle
-/// is right-angled and isosceles. Whatever its shape, halves have half the area.
-Vec3 alongTriangle(double place) {
-  // Barycentric coordinates of entry, exit and the third corner.
-  Vec3 entry(1, 0, 0), exit(0, 1, 0), apex(0, 0, 1);
-  for (int i = 0; i < kHalvings; ++i) {
-    const Vec3 middle = 0.5 * (entry + exit);
-    place *= 2;
-    if (place < 1) {
-      exit = apex;
-    } else {
-      place -= 1;
-      entry = apex;
+/// The barycentric coordinates of the first two corners of the whole from those of a part.
+struct Part {
+  double xx, xy, yx, yy, x, y;
+};
+
+std::array<Part, 1 << kBits> makeParts() {
+  std::array<Part, 1 << kBits> parts;
+  for (unsigned k = 0; k < parts.size(); ++k) {
+    Vec2 entry(1, 0), exit(0, 1), apex(0, 0);
+    for (int bit = kBits - 1; bit >= 0; --bit) {
+      const Vec2 middle = 0.5 * (entry + exit);
+      ((k >> bit & 1) == 0 ? exit : entry) = apex;
+      apex = middle;
     }
-    apex = middle;
+    const Vec2 x = entry - apex, y = exit - apex;
+    parts[k] = {x.x(), y.x(), x.y(), y.y(), apex.x(), apex.y()};
   }
-  return (entry + exit + apex) / 3;
+  return parts;
+}
+
+/// Barycentric coordinates of the point at `place`, in [0, 1], of the curve.
+Vec3 alongTriangle(double place) {
+  static const std::array<Part, 1 << kBits> kParts = makeParts();
+  constexpr std::uint32_t kCells = std::uint32_t{1} << (kBits * kLookups);
+  const auto cell = std::min(static_cast<std::uint32_t>(place * kCells), kCells - 1);
+  double x = 1.0 / 3, y = 1.0 / 3;
+  for (int n = 0; n < kLookups; ++n) {
+    const Part& part = kParts[cell >> (kBits * n) & ((1u << kBits) - 1)];
+    const double inner = x;
+    x = part.xx * inner + part.xy * y + part.x;
+    y = part.yx * inner + part.yy * y + part.y;
+  }
+  return {x, y, std::max(0.0, 1 - x - y)};
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ BatchGradient::BatchGradient(std::size_t batch) : indices_(batch), points_(batch
 
 BatchGradient::~BatchGradient() = default;
 
-void BatchGradient::evaluate(const SamplePool& pool, const Evaluator& evaluator, const FilterTable& filter,
-                             const Loss& loss, std::size_t kernels, bool count_errors,
+void BatchGradient::evaluate(const SamplePool& pool, int step, const Evaluator& evaluator,
+                             const FilterTable& filter, const Loss& loss, std::size_t kernels, bool count_errors,
                              TrainProfile& profile) {
   const std::size_t batch = indices_.size(), part_size = (batch + kParts - 1) / kParts;
   for (auto& part : parts_) {
@@ -39,7 +39,7 @@ void BatchGradient::evaluate(const SamplePool& pool, const Evaluator& evaluator,
     part->profile = {};
     part->sums.reset(kernels, filter.channels());
   }
-  draw(pool, part_size);
+  draw(pool, step, part_size);
   Stopwatch preparation;
   batch_ = evaluator.begin(points_, std::move(batch_));
   profile.rebuild += preparation.lap();
@@ -55,19 +55,13 @@ void BatchGradient::evaluate(const SamplePool& pool, const Evaluator& evaluator,
   }
 }
 
-void BatchGradient::draw(const SamplePool& pool, std::size_t part_size) {
+void BatchGradient::draw(const SamplePool& pool, int step, std::size_t part_size) {
   parallelBlocks(indices_.size(), part_size, [&](std::size_t p, std::size_t begin, std::size_t end) {
     Stopwatch watch;
-    pool.draw(begin, std::span(indices_).subspan(begin, end - begin));
-    // The pool is far larger than the caches: ask for rows well before they are needed.
-    constexpr std::size_t kAhead = 32;
-    for (std::size_t i = begin; i < end; ++i) {
-      if (i + kAhead < end) {
-        __builtin_prefetch(&pool.points()[indices_[i + kAhead]]);
-        __builtin_prefetch(pool.targets().row(indices_[i + kAhead]));
-      }
-      points_[i] = pool.points()[indices_[i]];
-    }
+    const auto own = std::span(indices_).subspan(begin, end - begin);
+    pool.draw(begin, own);
+    pool.samples().points(static_cast<std::uint64_t>(step), begin, own,
+                          std::span(points_).subspan(begin, end - begin));
     parts_[p]->profile.sampling = watch.lap();
   });
 }
@@ -82,15 +76,15 @@ void BatchGradient::evaluatePart(Part& part, std::size_t part_begin, std::size_t
     part.targets.resize(count * channels);
     part.weights.resize(count);
     part.inverse_probability_weights.resize(count);
-    part.visibilities.resize(pool.visibilities().empty() ? 0 : count);
+    part.visibilities.resize(pool.samples().masked() ? count : 0);
+    pool.samples().values(std::span(indices_).subspan(begin, count), std::span(points_).subspan(begin, count),
+                          part.targets, part.visibilities);
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint32_t index = indices_[begin + i];
-      std::copy_n(pool.targets().row(index), channels, part.targets.data() + i * channels);
       part.weights[i] = pool.weighted() ? pool.lossWeight(index) : 1.0f;
       part.inverse_probability_weights[i] = pool.inverseProbabilityWeight(index);
-      if (!pool.visibilities().empty()) part.visibilities[i] = pool.visibilities()[index];
     }
-    part.profile.forward += watch.lap();
+    part.profile.sampling += watch.lap();
     batch_->respond(begin, begin + count, part.workspace);
     part.profile.candidates += watch.lap();
     composite(part.workspace.responses, filter, part.composite);

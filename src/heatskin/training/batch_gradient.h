@@ -23,9 +23,9 @@ class BatchGradient {
   explicit BatchGradient(std::size_t batch);
   ~BatchGradient();
 
-  /// The batch the pool prepared, of kernels the evaluator and the filter table know; `kernels` is their
+  /// The batch the pool prepared for `step`, of kernels the evaluator and the filter table know; `kernels` is their
   /// number. Adds to sampling, candidates, forward, backward and rebuild (the evaluator's begin()).
-  void evaluate(const SamplePool& pool, const Evaluator& evaluator, const FilterTable& filter,
+  void evaluate(const SamplePool& pool, int step, const Evaluator& evaluator, const FilterTable& filter,
                 const Loss& loss, std::size_t kernels, bool count_errors, TrainProfile& profile);
 
   std::span<const std::uint32_t> indices() const { return indices_; }       // [batch] of pool samples
@@ -44,7 +44,7 @@ class BatchGradient {
   struct Part;
   static constexpr std::size_t kParts = 16;
 
-  void draw(const SamplePool& pool, std::size_t part_size);
+  void draw(const SamplePool& pool, int step, std::size_t part_size);
   void evaluatePart(Part& part, std::size_t begin, std::size_t end, const SamplePool& pool,
                     const FilterTable& filter, const Loss& loss, bool count_errors);
 

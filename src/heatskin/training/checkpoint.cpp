@@ -17,6 +17,11 @@
 #include "heatskin/base/files.h"
 
 namespace heatskin {
+
+/// Four numbers without padding.
+template <>
+struct Plain<GrowthStage> : std::bool_constant<sizeof(GrowthStage) == 4 * sizeof(double)> {};
+
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
@@ -24,7 +29,7 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr std::string_view kMagic = "HSKCKPT\n";
 /// Changes with the file, and with whatever its numbers refer to (such as the order of the sample pool).
-constexpr std::uint32_t kFormatVersion = 3;
+constexpr std::uint32_t kFormatVersion = 4;
 constexpr std::size_t kSizeOffset = kMagic.size() + sizeof(std::uint32_t);
 constexpr std::size_t kHeaderBytes = kSizeOffset + sizeof(std::uint64_t);
 constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);
@@ -36,6 +41,8 @@ void visitHistory(History& history, Visitor&& visit) {
   visit("step_seconds", history.step_seconds);
   visitPhases(history.profile, visit);
   visit("optimise_seconds", history.optimise_seconds);
+  visit("samples", history.samples);
+  visit("stages", history.stages);
 }
 
 /// Bytes of a value in the file.

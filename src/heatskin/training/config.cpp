@@ -27,6 +27,8 @@ namespace {
 using Value = OptionValue;
 using Type = OptionType;
 
+constexpr std::size_t kPaperBudget = 5000;
+
 constexpr Option kMethodOption[] = {choice<&MethodChoice::method, kMethodNames>(
     "method", "how the response of a kernel at a point is computed: LocalHK, ThermalRF or HKTex")};
 
@@ -52,6 +54,7 @@ std::span<const Section> sections() {
       {"start", startOptionTable(), [](FitConfig& c) -> void* { return &c.train.start; }, {}},
       {"rates", rateOptionTable(), [](FitConfig& c) -> void* { return &c.train.rates; }, {}},
       {"density", densityOptionTable(), [](FitConfig& c) -> void* { return &c.train.density; }, {}},
+      {"budget", budgetOptionTable(), [](FitConfig& c) -> void* { return &c.train.budget; }, {}},
   };
   return kSections;
 }
@@ -420,7 +423,12 @@ TrainOptions trainOptions(const FitConfig& config) {
   options.rebuild_slowdown = method.rebuild_slowdown;
   // Angles that count from the curvature directions a method's operators are made of stop at the ends of the
   // grid of operators: nothing to carry from one face's frame to the next one's, nothing to wrap.
-  if (!method.has_lengths) options.lengths = Lengths::kUnit;
+  if (!method.has_lengths) {
+    options.lengths = Lengths::kUnit;
+    // Kernels of one length: the paper's number, and more do not help (METHOD section 13).
+    if (options.budget.automatic) options.density.max_kernels = std::min(options.density.max_kernels, kPaperBudget);
+    options.budget.automatic = false;
+  }
   if (!method.carries_angle) options.transport_angle = options.wrap_angle = false;
   return options;
 }
@@ -437,7 +445,10 @@ Result<void> checkConfig(const FitConfig& config) {
 void setKernelBudget(FitConfig& config, std::size_t kernels) {
   const std::size_t before = config.train.density.max_kernels;
   config.train.density.max_kernels = kernels;
-  if (kernels >= before) return;
+  if (kernels >= before || config.train.start.kernels == 0) {
+    config.train.density.min_kernels = std::min(config.train.density.min_kernels, kernels);
+    return;
+  }
   const double shrink = static_cast<double>(kernels) / static_cast<double>(before);
   const auto scaled = static_cast<std::size_t>(static_cast<double>(config.train.start.kernels) * shrink);
   config.train.start.kernels = std::max<std::size_t>(1, scaled);
@@ -466,8 +477,10 @@ std::string withoutEffect(const FitConfig& config, std::string_view key) {
   if (o->section->of && *o->section->of != config.evaluator.method)
     return fmt::format("method is {}", methodName(config.evaluator.method));
   if (o->when_key.empty()) return {};
-  const auto chosen = std::get<std::string_view>(findOption(o->when_key)->value(config));
-  return chosen == o->when_value ? std::string() : fmt::format("{} is {}", o->when_key, chosen);
+  const Value chosen = findOption(o->when_key)->value(config);
+  const auto* name = std::get_if<std::string_view>(&chosen);
+  const std::string text = name != nullptr ? std::string(*name) : valueText(chosen);
+  return text == o->when_value ? std::string() : fmt::format("{} is {}", o->when_key, text);
 }
 
 std::string optionText(const FitConfig& config, std::string_view key) {

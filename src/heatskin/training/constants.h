@@ -33,6 +33,18 @@ inline constexpr double kReferenceSpacing = 0.0283;  ///< of kernels of length 1
 inline constexpr std::size_t kSpacingNeighbours = 8;
 inline constexpr double kSplitLength = 1.4;  ///< by which lengths of the halves are divided
 
+// Automatic budgets (growth.h).
+inline constexpr std::size_t kFirstBudget = 4000;
+inline constexpr double kUsualGain = 4;       ///< dB for four times the kernels, before it is known
+inline constexpr double kLeastGain = 0.75;    ///< dB for four times the kernels: below, more do not pay
+inline constexpr double kLeastGrowth = 1.1;   ///< less is not worth a stage
+inline constexpr double kLeastStage = 1.5;    ///< by which a stage grows at least, if no bound is nearer
+inline constexpr double kTargetMargin = 0.3;  ///< dB
+inline constexpr double kTimeMargin = 0.85;
+inline constexpr double kByteMargin = 0.97;
+inline constexpr double kCautiousBytes = 16;  ///< of a kernel, before its size is known
+inline constexpr double kLaterRates = 0.5;    ///< learning rates of all stages but the first
+
 // Density::kBudget.
 inline constexpr double kCovered = 0.5;        ///< weight sum from which a place counts as covered
 inline constexpr double kCoverUntil = 0.95;    ///< uncovered places get kernels until here

@@ -1,5 +1,7 @@
 #include "heatskin/training/density_statistics.h"
 
+#include "heatskin/base/permute.h"
+
 namespace heatskin {
 
 void DensityStatistics::reset(std::size_t count) {
@@ -24,6 +26,11 @@ void DensityStatistics::select(const std::vector<std::uint32_t>& kept) {
       (*values)[k] = (*values)[kept[k]];
     values->resize(kept.size());
   }
+}
+
+void DensityStatistics::permute(std::span<const std::uint32_t> order) {
+  for (std::vector<double>* of : {&hits, &contributions, &errors, &costs})
+    permuteEntries(*of, order);
 }
 
 void DensityStatistics::appendUseOf(std::size_t i) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "heatskin/kernels/gradient_sums.h"
@@ -25,6 +26,9 @@ struct DensityStatistics {
 
   /// Keeps the kernels named in `kept` (increasing indices), in order.
   void select(const std::vector<std::uint32_t>& kept);
+
+  /// Kernel k becomes what kernel order[k] was.
+  void permute(std::span<const std::uint32_t> order);
 
   /// A new kernel inherits the use of kernel `i`; errors and costs are zeroed wherever kernels are added.
   void appendUseOf(std::size_t i);

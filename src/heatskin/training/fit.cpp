@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -92,6 +93,16 @@ Result<void> checkValues(const FitTarget& target, std::span<const SurfacePoint> 
   return {};
 }
 
+/// Refuses a pool there is no memory for.
+Result<void> askPool(TrainOptions options, const ChannelLayout& layout) {
+  followBudget(options);
+  // Stored samples: points, errors and what sorts them; values. Otherwise errors and their sums.
+  const bool stored = options.sampling.rule == Sampling::kPaper;
+  const double bytes = stored ? 84 + 4 * static_cast<double>(layout.size()) : 13;
+  return askMemory(fmt::format("a pool of {} samples", options.sampling.pool),
+                   bytes * static_cast<double>(options.sampling.pool));
+}
+
 }  // namespace
 
 Result<void> checkSomethingToFit(const Surface& surface, const FitTarget& target) {
@@ -160,98 +171,128 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
     }
   }
 
-  // Points, errors and what sorts them; values.
-  const double sample_bytes = 84 + 4 * static_cast<double>(target.layout().size());
-  if (auto fits = askMemory(fmt::format("a pool of {} samples", config.train.sampling.pool),
-                            sample_bytes * static_cast<double>(config.train.sampling.pool));
-      !fits) {
-    return fits.error();
-  }
+  const TrainOptions train = trainOptions(config);
   Stopwatch watch;
   auto made = makeEvaluator(surface, config.evaluator.options(), {&progress, control.cache});
   if (!made) return made.error();
   const std::shared_ptr<Evaluator> evaluator = std::move(*made);
   result.preprocess_seconds = watch.lap();
-  progress.begin("preparing", 0);
-  Trainer trainer(surface, target, *evaluator, trainOptions(config));
-  result.init_seconds = result.preprocess_seconds + watch.lap();
-  progress.end();
-  // Half of what a texture may take: kernels change during a fit.
-  if (auto justified = evaluator->check(trainer.kernels(), 0.5); !justified) {
-    if (justified.error().kind != ErrorKind::kUsage) return justified.error();
-    return usageError(justified.error().message +
-                      "; lower local.max_radius, local.diffusion_time or local.window_sigma");
-  }
-  if (resuming) {
-    const auto steps = static_cast<std::size_t>(std::max(0, checkpoint.state.step));
-    if (result.history.losses.size() != steps || result.history.step_seconds.size() != steps ||
-        !trainer.restore(std::move(checkpoint.state))) {
-      const Error problem =
-          inputError(fmt::format("{}: holds an impossible state", name), error_code::kDamagedCheckpoint);
-      if (auto over = startOver(problem); !over) return over.error();
-    } else {
-      result.resumed_at = trainer.stepsDone();
+  result.init_seconds = result.preprocess_seconds;
+
+  // One stage with the budget that was given, or one after the other with more kernels each.
+  const auto steps = static_cast<std::size_t>(train.steps);
+  std::vector<GrowthStage>& stages = result.history.stages;
+  std::optional<KernelSet> kernels;
+  double since_save = 0;
+  bool cancelled = false, failed_before = false, first = true;
+  for (;;) {
+    std::size_t budget = train.density.max_kernels;
+    if (train.budget.automatic) {
+      const GrowthDecision next = stages.empty() ? GrowthDecision{firstBudget(train, surface.componentCount())}
+                                                 : nextBudget(train, stages);
+      budget = next.budget;
+      result.stopped_by = next.stopped_by;
+      if (budget == 0) break;
     }
-  }
-
-  const TrainProfile profile_before = result.history.profile;
-  const double seconds_before = result.history.optimise_seconds;
-  double seconds = 0;
-  const auto save = [&]() -> Result<void> {
-    checkpoint.state = trainer.state();
-    checkpoint.history = result.history;
-    checkpoint.history.profile = profile_before + trainer.profile();
-    checkpoint.history.optimise_seconds = seconds_before + seconds;
-    const std::vector<std::uint8_t> bytes = encodeCheckpoint(checkpoint);
-    return control.write ? control.write(control.checkpoint, bytes)
-                         : writeFileAtomically(control.checkpoint, bytes);
-  };
-
-  const auto steps = static_cast<std::size_t>(config.train.steps);
-  result.history.losses.reserve(steps);
-  result.history.step_seconds.reserve(steps);
-  progress.begin("fitting", steps);
-  if (result.resumed_at > 0) progress.update(static_cast<std::size_t>(result.resumed_at), "resumed");
-  double since_save = 0, smooth_loss = 0, smooth_psnr = 0, smooth_weight = 0;
-  watch.lap();
-  bool cancelled = false, failed_before = false;
-  while (!trainer.finished()) {
-    cancelled = cancelled || progress.cancelled();
-    if (trainer.canSave()) {
-      if (cancelled) break;
-      if (saving && since_save >= control.checkpoint_interval_s && trainer.stepsDone() > result.resumed_at) {
-        if (auto saved = save(); !saved) {
-          // The fit itself is in good health: continue and try again later. Once is enough to be told.
-          if (!failed_before) notify({"checkpoint_not_written", saved.error().message});
-          failed_before = true;
-        }
-        since_save = 0;
-        watch.lap();  // writing is no part of the optimisation
+    const TrainOptions options = stageOptions(train, budget, stages.size());
+    if (auto fits = askPool(options, target.layout()); !fits) return fits.error();
+    progress.begin("preparing", 0);
+    watch.lap();
+    const bool from_state = resuming && first;
+    Trainer trainer(surface, target, *evaluator, options, kernels ? &*kernels : nullptr);
+    result.init_seconds += first ? watch.lap() : 0;
+    progress.end();
+    if (first) {
+      // Half of what a texture may take: kernels change during a fit.
+      if (auto justified = evaluator->check(trainer.kernels(), 0.5); !justified) {
+        if (justified.error().kind != ErrorKind::kUsage) return justified.error();
+        return usageError(justified.error().message +
+                          "; lower local.max_radius, local.diffusion_time or local.window_sigma");
       }
     }
-    const StepReport report = trainer.step();
-    const double elapsed = watch.lap();
-    seconds += elapsed;
-    since_save += elapsed;
-    result.history.losses.push_back(static_cast<float>(report.loss));
-    result.history.step_seconds.push_back(static_cast<float>(report.seconds));
-    smooth_loss = kLossKeep * smooth_loss + (1 - kLossKeep) * report.loss;
-    smooth_psnr = kLossKeep * smooth_psnr + (1 - kLossKeep) * report.psnr;
-    smooth_weight = kLossKeep * smooth_weight + (1 - kLossKeep);
-    progress.update(static_cast<std::size_t>(trainer.stepsDone()),
-                    fmt::format("loss {:.5f}  psnr {:.2f} dB  {}", smooth_loss / smooth_weight,
-                                smooth_psnr / smooth_weight, plural(report.kernels, "kernel", "kernels")));
+    if (from_state) {
+      const auto done =
+          static_cast<std::size_t>(std::max(0, checkpoint.state.step)) + stages.size() * steps;
+      if (result.history.losses.size() != done || result.history.step_seconds.size() != done ||
+          !trainer.restore(std::move(checkpoint.state))) {
+        const Error problem =
+            inputError(fmt::format("{}: holds an impossible state", name), error_code::kDamagedCheckpoint);
+        if (auto over = startOver(problem); !over) return over.error();
+        first = true;
+        continue;
+      }
+      result.resumed_at = static_cast<int>(done);
+    }
+    first = false;
+
+    const TrainProfile profile_before = result.history.profile;
+    const double seconds_before = result.history.optimise_seconds, samples_before = result.history.samples;
+    const int step_before = trainer.stepsDone();
+    double seconds = 0;
+    const auto note = [&](FitHistory& history) {
+      history.profile = profile_before + trainer.profile();
+      history.optimise_seconds = seconds_before + seconds;
+      history.samples =
+          samples_before + static_cast<double>(trainer.options().batch) * (trainer.stepsDone() - step_before);
+    };
+    const auto save = [&]() -> Result<void> {
+      checkpoint.state = trainer.state();
+      checkpoint.history = result.history;
+      note(checkpoint.history);
+      const std::vector<std::uint8_t> bytes = encodeCheckpoint(checkpoint);
+      return control.write ? control.write(control.checkpoint, bytes)
+                           : writeFileAtomically(control.checkpoint, bytes);
+    };
+    progress.begin(train.budget.automatic ? fmt::format("fitting, stage {}", stages.size() + 1) : "fitting",
+                   steps);
+    if (trainer.stepsDone() > 0) progress.update(static_cast<std::size_t>(trainer.stepsDone()), "resumed");
+    double smooth_loss = 0, smooth_psnr = 0, smooth_weight = 0;
+    watch.lap();
+    while (!trainer.finished()) {
+      cancelled = cancelled || progress.cancelled();
+      if (trainer.canSave()) {
+        if (cancelled) break;
+        if (saving && since_save >= control.checkpoint_interval_s && trainer.stepsDone() > step_before) {
+          if (auto saved = save(); !saved) {
+            // The fit itself is in good health: continue and try again later. Once is enough to be told.
+            if (!failed_before) notify({"checkpoint_not_written", saved.error().message});
+            failed_before = true;
+          }
+          since_save = 0;
+          watch.lap();  // writing is no part of the optimisation
+        }
+      }
+      const StepReport report = trainer.step();
+      const double elapsed = watch.lap();
+      seconds += elapsed;
+      since_save += elapsed;
+      result.history.losses.push_back(static_cast<float>(report.loss));
+      result.history.step_seconds.push_back(static_cast<float>(report.seconds));
+      smooth_loss = kLossKeep * smooth_loss + (1 - kLossKeep) * report.loss;
+      smooth_psnr = kLossKeep * smooth_psnr + (1 - kLossKeep) * report.psnr;
+      smooth_weight = kLossKeep * smooth_weight + (1 - kLossKeep);
+      progress.update(static_cast<std::size_t>(trainer.stepsDone()),
+                      fmt::format("loss {:.5f}  psnr {:.2f} dB  {}", smooth_loss / smooth_weight,
+                                  smooth_psnr / smooth_weight, plural(report.kernels, "kernel", "kernels")));
+    }
+    result.complete = trainer.finished();
+    result.steps_done = static_cast<int>(stages.size() * steps) + trainer.stepsDone();
+    if (!result.complete && saving) {
+      if (auto saved = save(); !saved) return saved.error();
+    }
+    if (result.complete) progress.end();
+    note(result.history);
+    kernels = trainer.kernels();
+    if (!result.complete || !train.budget.automatic) break;
+    GrowthStage stage{static_cast<double>(kernels->size()), trainer.psnr(), 0, 0};
+    stage.seconds = result.history.optimise_seconds;
+    for (const GrowthStage& before : stages)
+      stage.seconds -= before.seconds;
+    if (control.bytes_of) stage.bytes = static_cast<double>(control.bytes_of(*kernels));
+    stages.push_back(stage);
   }
-  result.complete = trainer.finished();
-  result.steps_done = trainer.stepsDone();
-  if (!result.complete && saving) {
-    if (auto saved = save(); !saved) return saved.error();
-  }
-  if (result.complete) progress.end();
-  result.history.profile = profile_before + trainer.profile();
-  result.history.optimise_seconds = seconds_before + seconds;
   result.median_step_seconds = medianAfterWarmup(result.history.step_seconds);
-  result.kernels = trainer.kernels();
+  if (kernels) result.kernels = std::move(*kernels);
   result.evaluator = evaluator;
   return result;
 }

@@ -18,6 +18,7 @@
 #include "heatskin/surface/surface.h"
 #include "heatskin/training/config.h"
 #include "heatskin/training/fit_history.h"
+#include "heatskin/training/growth.h"
 
 namespace heatskin {
 
@@ -38,6 +39,9 @@ struct FitControl {
   /// How files are written; writeFileAtomically() if empty.
   std::function<Result<void>(const std::filesystem::path&, std::span<const std::uint8_t>)> write;
 
+  /// Bytes that kernels take in a file, for BudgetOptions::max_bytes; may be empty.
+  std::function<std::size_t(const KernelSet&)> bytes_of;
+
   /// Hears each of FitResult::notices when it arises; may be empty.
   std::function<void(const Notice&)> notify;
 };
@@ -48,6 +52,7 @@ struct FitResult {
   int resumed_at = 0;  ///< steps that were done when this run began
   KernelSet kernels;
   FitHistory history;  ///< of all runs that led here
+  StoppedBy stopped_by = StoppedBy::kSteps;  ///< why there are no more kernels
 
   std::shared_ptr<Evaluator> evaluator;  ///< of the fit, for KernelTexture::withEvaluator()
 

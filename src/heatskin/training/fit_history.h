@@ -4,6 +4,8 @@
 
 #include <vector>
 
+#include "heatskin/training/growth.h"
+
 namespace heatskin {
 
 /// Seconds spent so far, by phase; what threads do side by side is added up.
@@ -32,6 +34,8 @@ struct FitHistory {
   std::vector<float> step_seconds;  // [steps done]
   TrainProfile profile;
   double optimise_seconds = 0;
+  double samples = 0;                // drawn
+  std::vector<GrowthStage> stages;   // that are done, with an automatic budget; of influence on the fit
 };
 
 }  // namespace heatskin

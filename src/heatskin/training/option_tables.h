@@ -15,5 +15,6 @@ std::span<const Option> samplingOptionTable();
 std::span<const Option> startOptionTable();
 std::span<const Option> rateOptionTable();
 std::span<const Option> densityOptionTable();
+std::span<const Option> budgetOptionTable();
 
 }  // namespace heatskin

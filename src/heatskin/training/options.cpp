@@ -1,5 +1,7 @@
 #include "heatskin/training/options.h"
 
+#include <algorithm>
+
 #include "heatskin/training/option_tables.h"
 
 namespace heatskin {
@@ -22,7 +24,7 @@ constexpr double kMaxLength = 10;  // five times the longest side of the boundin
 // clang-format off
 constexpr Option kTrain[] = {
     option<&TrainOptions::steps>("steps", 1, 1e7, "optimisation steps"),
-    option<&TrainOptions::batch>("batch", 1, 1e6, "samples per step"),
+    option<&TrainOptions::batch>("batch", 0, 1e6, "samples per step; 0: 0.82 for each kernel of the budget"),
     option<&TrainOptions::rebuild_interval>("rebuild_interval", 1, 1e6, "steps between rebuilds of what depends on kernel positions (supports, neighbour lists)"),
     option<&TrainOptions::seed>("seed", 0, 0x1p63, "random seed"),
     choice<&TrainOptions::filter, kFilterNames>("filter", "texture filter: auto does what the asset's samplers say; nearest and bilinear are those of glTF; paper reads texel round(u (W - 1)), which is right for coordinates in [0, 1] only"),
@@ -34,7 +36,7 @@ constexpr Option kTrain[] = {
 };
 
 constexpr Option kSampling[] = {
-    option<&SamplingOptions::pool>("pool", 1, kMaxSamples, "size of the sample pool: surface points with known colours from which batches are drawn"),
+    option<&SamplingOptions::pool>("pool", 0, kMaxSamples, "size of the sample pool: with rule paper stored surface points from which batches are drawn, with rule stratified parts of the surface with an importance each; 0: 200 for each kernel of the budget"),
     choice<&SamplingOptions::rule, kSamplings>("rule", "how batches are drawn: paper draws samples independently, stratified draws one from each of `batch` equal parts of the pool"),
     option<&SamplingOptions::error_power>("error_power", 0, 4, "importance sampling: the importance of a sample is (squared error + error_floor) ^ error_power").when("sampling.rule", "stratified"),
     option<&SamplingOptions::error_floor>("error_floor", 0, 3, "importance sampling: added to the squared error of a sample").when("sampling.rule", "stratified"),
@@ -42,7 +44,7 @@ constexpr Option kSampling[] = {
 };
 
 constexpr Option kStart[] = {
-    option<&StartOptions::kernels>("kernels", 1, kMaxKernels, "initial number of kernels"),
+    option<&StartOptions::kernels>("kernels", 0, kMaxKernels, "initial number of kernels; 0: a fifth of the budget"),
     option<&StartOptions::texture_aware>("texture_aware", "initial colours are those of the surface; otherwise random"),
     option<&StartOptions::detail_share>("detail_share", 0, 1, "share of the initial kernels placed where colours change; the others are spread evenly"),
     choice<&StartOptions::mean, kStartMeans>("mean", "initial mean colour: the mean of the kernels' initial colours, as in the paper, or of the surface"),
@@ -74,9 +76,30 @@ constexpr Option kDensity[] = {
     option<&DensityOptions::cover_spare>("cover_spare", 0, 1e3, "method local widens its diffusion time, window and radius until the budget is this many times what covers the surface; 0: never"),
 };
 
+constexpr Option kBudget[] = {
+    option<&BudgetOptions::automatic>("automatic", "the fit decides how many kernels there are, in stages; otherwise there are density.max_kernels"),
+    option<&BudgetOptions::target_psnr>("target_psnr", 0, 100, "more kernels until the fit reaches this PSNR (dB); 0: until a bound is reached or more do not pay").when("budget.automatic", "true"),
+    option<&BudgetOptions::max_bytes>("max_bytes", 0, 1e12, "most bytes of kernels in the file; 0: any number").when("budget.automatic", "true"),
+    option<&BudgetOptions::max_seconds>("max_seconds", 0, 1e9, "most seconds of optimisation, as far as they can be foretold; 0: any number. The result then depends on the speed of the machine").when("budget.automatic", "true"),
+};
+
 // clang-format on
 
 }  // namespace
+
+void followBudget(TrainOptions& options) {
+  const std::size_t budget = options.density.max_kernels;
+  const auto share = [&](double per_kernel, std::size_t least, std::size_t most) {
+    return std::clamp(static_cast<std::size_t>(per_kernel * static_cast<double>(budget)), least, most);
+  };
+  if (options.batch == 0) {
+    // 0.82 samples a kernel and step, as in the paper: whatever the budget, a step tells each kernel as much.
+    options.batch = share(4096.0 / 5000, 1024, 1'000'000);
+  }
+  // Parts of the surface with an error of their own; fewer for each kernel where they would fill the memory.
+  if (options.sampling.pool == 0) options.sampling.pool = share(200, std::size_t{1} << 17, std::size_t{1} << 25);
+  if (options.start.kernels == 0) options.start.kernels = share(0.2, 1, budget);
+}
 
 std::span<const Option> trainOptionTable() {
   return kTrain;
@@ -92,6 +115,9 @@ std::span<const Option> rateOptionTable() {
 }
 std::span<const Option> densityOptionTable() {
   return kDensity;
+}
+std::span<const Option> budgetOptionTable() {
+  return kBudget;
 }
 
 }  // namespace heatskin

@@ -98,6 +98,14 @@ struct DensityOptions {
                                  ///< surface (fitLengthsToBudget()); 0: they stay
 };
 
+/// How many kernels there will be, when the fit decides (growth.h); density.max_kernels is the bound.
+struct BudgetOptions {
+  bool automatic = false;      ///< false: density.max_kernels
+  double target_psnr = 0;      ///< dB; 0: none
+  std::size_t max_bytes = 0;   ///< of the kernels in the file; 0: any
+  double max_seconds = 0;      ///< of the optimisation; 0: any. The outcome then depends on the machine
+};
+
 struct TrainOptions {
   int steps = 5000;
   std::size_t batch = 4096;
@@ -109,6 +117,7 @@ struct TrainOptions {
   StartOptions start;
   LearningRates rates;
   DensityOptions density;
+  BudgetOptions budget;
   bool transport_angle = true;  ///< carry theta along the walk instead of keeping it relative to the new
                                 ///< face's frame; local only
   bool wrap_angle = true;       ///< theta modulo pi instead of clamping; local only
@@ -116,5 +125,9 @@ struct TrainOptions {
   Lengths lengths = Lengths::kUnit;  ///< local only
   Idle idle = Idle::kCoast;
 };
+
+/// Batch, pool and initial kernels that are 0 get the values that belong to the budget (docs/fitting.md): each
+/// kernel then sees as many samples, whatever the budget.
+void followBudget(TrainOptions& options);
 
 }  // namespace heatskin

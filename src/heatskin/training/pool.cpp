@@ -5,12 +5,10 @@
 #include <numeric>
 #include <optional>
 
-#include "heatskin/base/hilbert.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
 #include "heatskin/training/constants.h"
 #include "heatskin/training/streams.h"
-#include "heatskin/training/visible_samples.h"
 
 namespace heatskin {
 namespace {
@@ -18,6 +16,9 @@ namespace {
 /// Weights are summed in blocks, blocks in groups: a draw finds its group by bisection and adds up half a
 /// group and half a block on average.
 constexpr std::size_t kSumBlock = 16, kGroup = 16;
+
+/// Samples for the mean: its error is a thousandth of the spread.
+constexpr std::size_t kMeanSamples = std::size_t{1} << 20;
 
 /// In place of the weight of a sample that no batch has had yet.
 constexpr float kUnvisited = -1;
@@ -71,49 +72,20 @@ void guessUnvisited(std::span<float> weights) {
   }
 }
 
-/// Points close together one after the other: faces along a space-filling curve, the points of a face as they
-/// were.
-std::vector<SurfacePoint> inOrderOfTheSurface(const Surface& surface, std::span<const SurfacePoint> points) {
-  std::vector<Vec3> origins(surface.faceCount());
-  std::transform(surface.frames().begin(), surface.frames().end(), origins.begin(),
-                 [](const FaceFrame& frame) { return frame.origin; });
-  const std::vector<std::uint32_t> faces = hilbertOrder(origins);
-  // Counting sort by the rank of the face.
-  std::vector<std::uint32_t> start(faces.size() + 1, 0), rank(faces.size());
-  for (std::uint32_t r = 0; r < faces.size(); ++r)
-    rank[faces[r]] = r;
-  for (const SurfacePoint& p : points)
-    ++start[rank[p.face] + 1];
-  std::partial_sum(start.begin(), start.end(), start.begin());
-  std::vector<SurfacePoint> ordered(points.size());
-  for (const SurfacePoint& p : points)
-    ordered[start[rank[p.face]]++] = p;
-  return ordered;
-}
-
 }  // namespace
 
 SamplePool::SamplePool(const Surface& surface, const FitTarget& target, const SamplingOptions& options,
                        std::uint64_t seed)
     : options_(options),
       seed_(seed),
-      points_(
-          inOrderOfTheSurface(surface, sampleVisible(surface, target, options.pool, seed, streams::kPool))),
-      layout_(target.layout()) {
-  targets_.channels = layout_.size();
-  targets_.resize(points_.size());
-  unitValues(target, points_, targets_.values);
-  if (target.hasAlpha() && layout_.everywhere()) {
-    visibilities_.resize(points_.size());
-    target.visibilities(points_, visibilities_);
-  }
-  errors_.assign(points_.size(),
-                 static_cast<float>(options.rule == Sampling::kPaper ? constants::kUnseenError : kUnvisited));
-}
+      samples_(makeSamples(surface, target, options, seed)),
+      layout_(target.layout()),
+      errors_(samples_->size(),
+              static_cast<float>(options.rule == Sampling::kPaper ? constants::kUnseenError : kUnvisited)) {}
 
 void SamplePool::beginFollowing() {
   if (options_.rule == Sampling::kStratified) guessUnvisited(errors_);
-  sums_.resize(blockCount(points_.size(), kSumBlock));
+  sums_.resize(blockCount(size(), kSumBlock));
   for (std::size_t b = 0; b < sums_.size(); ++b)
     renewSum(b);
 }
@@ -126,17 +98,25 @@ void SamplePool::renewSum(std::size_t block) {
 }
 
 ChannelValues SamplePool::mean() const {
-  ChannelValues mean(static_cast<Eigen::Index>(targets_.channels));
+  const std::size_t channels = layout_.size(), count = std::min(size(), kMeanSamples);
+  std::vector<std::uint32_t> indices(count);
+  for (std::size_t i = 0; i < count; ++i)
+    indices[i] = static_cast<std::uint32_t>(i * size() / count);
+  std::vector<SurfacePoint> points(count);
+  samples_->points(streams::kMeanDraw, 0, indices, points);
+  std::vector<float> values(count * channels), seen(samples_->masked() ? count : 0);
+  samples_->values(indices, points, values, seen);
+  ChannelValues mean(static_cast<Eigen::Index>(channels));
   for (const ChannelGroup& group : layout_.groups()) {
-    const bool seen_only = !visibilities_.empty() && !group.everywhere;
+    const bool seen_only = !seen.empty() && !group.everywhere;
     for (std::size_t c = group.first; c < group.first + group.count; ++c) {
-      double sum = 0, samples = 0;
-      for (std::size_t i = 0; i < size(); ++i) {
-        const double counts = seen_only ? static_cast<double>(visibilities_[i]) : 1.0;
-        sum += counts * static_cast<double>(targets_.row(i)[c]);
-        samples += counts;
+      double sum = 0, weight = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const double counts = seen_only ? static_cast<double>(seen[i]) : 1.0;
+        sum += counts * static_cast<double>(values[i * channels + c]);
+        weight += counts;
       }
-      mean[static_cast<Eigen::Index>(c)] = static_cast<float>(samples > 0 ? sum / samples : 0.0);
+      mean[static_cast<Eigen::Index>(c)] = static_cast<float>(weight > 0 ? sum / weight : 0.0);
     }
   }
   return mean;
@@ -168,9 +148,9 @@ void SamplePool::prepareDraw(int step, bool uniform, std::size_t count) {
 
 void SamplePool::draw(std::size_t first, std::span<std::uint32_t> indices) const {
   if (uniform_) {
-    const auto size = static_cast<double>(points_.size());
+    const auto count = static_cast<double>(size());
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      indices[i] = static_cast<std::uint32_t>(std::min(draws_[first + i] * size, size - 1));
+      indices[i] = static_cast<std::uint32_t>(std::min(draws_[first + i] * count, count - 1));
     }
     return;
   }
@@ -196,7 +176,7 @@ void SamplePool::draw(std::size_t first, std::span<std::uint32_t> indices) const
 
 double SamplePool::inverseProbabilityWeight(std::uint32_t index) const {
   if (uniform_) return 1;
-  return before_.back() / static_cast<double>(points_.size()) / errors_[index];
+  return before_.back() / static_cast<double>(size()) / errors_[index];
 }
 
 float SamplePool::lossWeight(std::uint32_t index) const {

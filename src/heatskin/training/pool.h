@@ -1,8 +1,9 @@
 #pragma once
 
-// The sample pool and the batches drawn from it (METHOD section 1).
+// Which samples make up a batch (METHOD section 1).
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -10,27 +11,20 @@
 #include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
 #include "heatskin/training/options.h"
+#include "heatskin/training/samples.h"
 
 namespace heatskin {
 
-/// Samples with what the channels should be there, uniform over the visible surface (sampleVisible()), in an
-/// order in which neighbours on the surface are near each other: a sorted batch then walks over the surface
-/// instead of jumping, which is kind to caches and lets stratified draws cover it evenly.
+/// Batches of samples, drawn uniformly or by importance: in proportion to the errors that visits told.
 class SamplePool {
  public:
-  /// Something of the target must be visible.
+  /// Something of the target must be visible. Surface and target must outlive it.
   SamplePool(const Surface& surface, const FitTarget& target, const SamplingOptions& options,
              std::uint64_t seed);
 
-  std::size_t size() const { return points_.size(); }
-  std::span<const SurfacePoint> points() const { return points_; }
-  const ChannelTable& targets() const { return targets_; }  ///< [size, C] parts of the ranges
-
-  /// [size] how much of each sample is seen, where samples are everywhere (ChannelLayout::everywhere()) and
-  /// some are not seen; empty otherwise: then density is proportional to visibility.
-  std::span<const float> visibilities() const { return visibilities_; }
+  std::size_t size() const { return errors_.size(); }
+  const SampleSource& samples() const { return *samples_; }
   std::span<const float> errors() const { return errors_; }
-
   const ChannelLayout& layout() const { return layout_; }
 
   /// Of all constants the one with the least squared error on the pool; what nobody sees does not count,
@@ -40,7 +34,8 @@ class SamplePool {
   /// Prepares batch `step` of `count` samples: increasing pool indices (the same sample may come twice).
   void prepareDraw(int step, bool uniform, std::size_t count);
 
-  /// Samples [first, first + indices.size()) of the batch prepared last; parts may be drawn concurrently.
+  /// Samples [first, first + indices.size()) of the batch prepared last; parts may be drawn concurrently. Their
+  /// points are samples().points(step, first, indices, ...).
   void draw(std::size_t first, std::span<std::uint32_t> indices) const;
 
   /// True if losses of the batch prepared last want lossWeight().
@@ -66,10 +61,8 @@ class SamplePool {
 
   SamplingOptions options_;
   std::uint64_t seed_;
-  std::vector<SurfacePoint> points_;
+  std::unique_ptr<const SampleSource> samples_;
   ChannelLayout layout_;
-  ChannelTable targets_;
-  std::vector<float> visibilities_;
   std::vector<float> errors_;
   std::vector<double> sums_;  // [blocks] of kSumBlock errors (weights); empty while draws are uniform
   // The batch prepared last.

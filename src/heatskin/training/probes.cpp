@@ -1,6 +1,7 @@
 #include "heatskin/training/probes.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <utility>
 
@@ -12,7 +13,6 @@
 #include "heatskin/training/streams.h"
 
 namespace heatskin {
-
 void Probes::resize(std::size_t count, std::size_t channels) {
   points.resize(count);
   targets.channels = errors.channels = sums.channels = channels;
@@ -26,7 +26,7 @@ void Probes::resize(std::size_t count, std::size_t channels) {
 Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool& pool,
                   const TrainOptions& options, int step) {
   // Probes are all over the surface: they need nearly everything.
-  evaluator.rebuild(kernels);
+  evaluator.rebuildForSteps(kernels);
   evaluator.complete();
   FilterTable filter;
   filter.build(kernels);
@@ -36,15 +36,17 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
   const std::size_t count =
       std::min(std::max(constants::kProbes, kProbesPerKernel * options.density.max_kernels), pool.size());
   Probes probes;
-  probes.resize(count, filter.channels());
-  if (!pool.visibilities().empty()) probes.visibilities.resize(count);
+  const std::size_t channels = filter.channels();
+  probes.resize(count, channels);
+  const bool masked = pool.samples().masked();
+  if (masked) probes.visibilities.resize(count);
   std::vector<Influence> influences(count * kKeptKernels);
   parallelFor(count, 1024, [&](std::size_t begin, std::size_t end) {
     Workspace workspace;
     ResponseBlock& responses = workspace.responses;
     CompositeBlock block;
     std::vector<SurfacePoint> queries;
-    std::vector<std::size_t> indices;
+    std::vector<std::uint32_t> indices;
     std::unique_ptr<EvaluatorBatch> batch;
     for (std::size_t first = begin; first < end; first += kQueryBlock) {
       const std::size_t size = std::min(kQueryBlock, end - first);
@@ -54,18 +56,22 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
         // Stratified over the pool, which is in the order of the surface.
         const double place = (static_cast<double>(first + i) + random.uniform(first + i)) /
                              static_cast<double>(count) * static_cast<double>(pool.size());
-        indices[i] = std::min(static_cast<std::size_t>(place), pool.size() - 1);
-        queries[i] = pool.points()[indices[i]];
+        indices[i] = static_cast<std::uint32_t>(std::min(static_cast<std::size_t>(place), pool.size() - 1));
       }
+      // Draws of their own, after those of all steps.
+      pool.samples().points(streams::kProbeDraws + static_cast<std::uint64_t>(step), first, indices, queries);
+      const auto visibilities = std::span(probes.visibilities).subspan(masked ? first : 0, masked ? size : 0);
+      pool.samples().values(indices, queries,
+                            std::span(probes.targets.values).subspan(first * channels, size * channels),
+                            visibilities);
       batch = evaluator.begin(queries, std::move(batch));
       batch->respond(0, size, workspace);
       composite(responses, filter, block);
       for (std::size_t i = 0; i < size; ++i) {
         probes.points[first + i] = queries[i];
-        probes.targets[first + i] = pool.targets()[indices[i]];
-        probes.errors[first + i] = block.channels[i] - pool.targets()[indices[i]];
-        if (!pool.visibilities().empty()) {
-          const float seen = probes.visibilities[first + i] = pool.visibilities()[indices[i]];
+        probes.errors[first + i] = block.channels[i] - probes.targets[first + i];
+        if (masked) {
+          const float seen = visibilities[i];
           for (const ChannelGroup& group : pool.layout().groups()) {
             for (std::size_t c = group.first; c < group.first + group.count && !group.everywhere; ++c)
               probes.errors.row(first + i)[c] *= seen;
@@ -87,6 +93,23 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
     probes.begin[i + 1] += probes.begin[i];
   }
   return probes;
+}
+
+double psnrOf(const Probes& probes, const ChannelLayout& layout) {
+  double sum = 0, counted = 0;
+  for (const ChannelGroup& group : layout.groups()) {
+    const bool seen_only = !probes.visibilities.empty() && !group.everywhere;
+    for (std::size_t c = group.first; c < group.first + group.count; ++c) {
+      for (std::size_t i = 0; i < probes.size(); ++i) {
+        const double seen = seen_only ? static_cast<double>(probes.visibilities[i]) : 1.0;
+        if (!(seen > 0)) continue;
+        const double error = static_cast<double>(probes.errors.row(i)[c]);  // times what is seen
+        sum += group.weight * error * error / seen;
+        counted += group.weight * seen;
+      }
+    }
+  }
+  return -10 * std::log10(sum / counted);
 }
 
 }  // namespace heatskin

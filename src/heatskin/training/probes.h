@@ -27,7 +27,7 @@ struct Probes {
   ChannelTable errors;                // [P, C] texture - target, as far as it is seen
   ChannelTable sums;                  // [P, C] sum of f c
   std::vector<float> weights;         // [P] sum of f
-  std::vector<float> visibilities;    // [P] or empty, as SamplePool::visibilities()
+  std::vector<float> visibilities;    // [P] or empty, as SampleSource::masked()
   std::vector<std::uint32_t> begin;   // [P + 1] of each probe's influences
   std::vector<Influence> influences;  // probe by probe
 
@@ -41,5 +41,8 @@ struct Probes {
 /// also after a resume: the evaluator is rebuilt for queries, and expects batches again afterwards.
 Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool& pool,
                   const TrainOptions& options, int step);
+
+/// PSNR of the texture at the probes, with the weights of the loss.
+double psnrOf(const Probes& probes, const ChannelLayout& layout);
 
 }  // namespace heatskin

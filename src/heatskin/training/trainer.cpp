@@ -11,18 +11,26 @@
 #include "heatskin/training/start.h"
 
 namespace heatskin {
+namespace {
+
+TrainOptions settled(TrainOptions options) {
+  followBudget(options);
+  return options;
+}
+
+}  // namespace
 
 Trainer::Trainer(const Surface& surface, const FitTarget& target, Evaluator& evaluator,
-                 const TrainOptions& options)
+                 const TrainOptions& options, const KernelSet* first)
     : surface_(&surface),
       evaluator_(&evaluator),
-      options_(options),
+      options_(settled(options)),
       schedule_(options_),
-      pool_(surface, target, options.sampling, options.seed),
+      pool_(surface, target, options_.sampling, options_.seed),
       walker_(surface),
-      loss_(options.batch, options.clamp_gradient, target.layout()),
-      gradient_(options.batch) {
-  state_.kernels = startKernels(surface, target, options_, pool_.mean());
+      loss_(options_.batch, options_.clamp_gradient, target.layout()),
+      gradient_(options_.batch) {
+  state_.kernels = first != nullptr ? *first : startKernels(surface, target, options_, pool_.mean());
   state_.optimiser.reset(state_.kernels.size(), state_.kernels.layout.size());
   state_.statistics.reset(state_.kernels.size());
 }
@@ -73,7 +81,7 @@ StepReport Trainer::step() {
 
   pool_.prepareDraw(state_.step, schedule_.warmup(state_.step), options_.batch);
   profile_.sampling += watch.lap();
-  gradient_.evaluate(pool_, *evaluator_, filter_, loss_, state_.kernels.size(),
+  gradient_.evaluate(pool_, state_.step, *evaluator_, filter_, loss_, state_.kernels.size(),
                      schedule_.countsErrors(state_.step), profile_);
   pool_.visit(gradient_.indices(), gradient_.squaredErrors());
 
@@ -91,12 +99,19 @@ StepReport Trainer::step() {
   return report;
 }
 
+double Trainer::psnr() {
+  const Probes probes = takeProbes(*evaluator_, state_.kernels, pool_, options_, options_.steps);
+  rebuilt_at_ = -1;
+  return psnrOf(probes, pool_.layout());
+}
+
 void Trainer::controlDensity() {
   if (!densityDue()) return;
   const bool densified = schedule_.densifyDue(state_.step);
   if (options_.density.rule == Density::kBudget) {
     const Probes probes = takeProbes(*evaluator_, state_.kernels, pool_, options_, state_.step);
     rebalance(state_, options_, walker_, probes, densified ? Rebalance::kAll : Rebalance::kCoverage);
+    if (densified) sortAlongSurface(state_, *surface_);
   } else {
     if (schedule_.pruneDue(state_.step)) prune(state_, options_.density, schedule_.pruneScale());
     if (densified) densify(state_, options_, walker_, schedule_.densifyScale());
@@ -106,7 +121,7 @@ void Trainer::controlDensity() {
 
 void Trainer::rebuildIfDue() {
   if (!rebuildDue()) return;
-  evaluator_->rebuild(state_.kernels);
+  evaluator_->rebuildForSteps(state_.kernels);
   rebuilt_at_ = state_.step;
 }
 

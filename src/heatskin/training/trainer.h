@@ -28,10 +28,12 @@ struct StepReport {
   double seconds = 0;
 };
 
-/// See the head of the file. Surface and evaluator must outlive it.
+/// See the head of the file. Surface, target and evaluator must outlive it.
 class Trainer {
  public:
-  Trainer(const Surface& surface, const FitTarget& target, Evaluator& evaluator, const TrainOptions& options);
+  /// Begins with `first` if there are such, otherwise with startKernels().
+  Trainer(const Surface& surface, const FitTarget& target, Evaluator& evaluator, const TrainOptions& options,
+          const KernelSet* first = nullptr);
 
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
@@ -52,6 +54,9 @@ class Trainer {
   /// Goes on from a state that a trainer with the same surface, target and options had when canSave() was
   /// true. False, and nothing changed, if the state cannot be one of this surface and these options.
   bool restore(TrainerState state);
+
+  /// PSNR of the texture as it is, on samples that no batch had. Steps can go on afterwards.
+  double psnr();
 
   const KernelSet& kernels() const { return state_.kernels; }
   const TrainProfile& profile() const { return profile_; }

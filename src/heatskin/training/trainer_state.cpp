@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "heatskin/base/hilbert.h"
+#include "heatskin/base/permute.h"
+
 namespace heatskin {
 
 void OptimiserState::reset(std::size_t count, std::size_t channels) {
@@ -25,6 +28,18 @@ void OptimiserState::select(const std::vector<std::uint32_t>& kept) {
   velocities.resize(kept.size());
 }
 
+void OptimiserState::permute(std::span<const std::uint32_t> order) {
+  const auto rows = [&](std::vector<float>& of) {
+    std::vector<float> moved(of.size());
+    for (std::size_t k = 0; k < order.size(); ++k)
+      std::copy_n(of.data() + order[k] * parameters, parameters, moved.data() + k * parameters);
+    of.swap(moved);
+  };
+  rows(adam_m);
+  rows(adam_v);
+  permuteEntries(velocities, order);
+}
+
 void OptimiserState::append() {
   velocities.push_back(Vec2::Zero());
   adam_m.resize(velocities.size() * parameters, 0);
@@ -35,6 +50,16 @@ void OptimiserState::forget(std::size_t i) {
   std::fill_n(adam_m.data() + i * parameters, parameters, 0.0f);
   std::fill_n(adam_v.data() + i * parameters, parameters, 0.0f);
   velocities[i] = Vec2::Zero();
+}
+
+void sortAlongSurface(TrainerState& state, const Surface& surface) {
+  std::vector<Vec3> centers(state.kernels.size());
+  for (std::size_t i = 0; i < centers.size(); ++i)
+    centers[i] = surface.position(state.kernels.positions[i]);
+  const std::vector<std::uint32_t> order = hilbertOrder(centers);
+  state.kernels.permute(order);
+  state.optimiser.permute(order);
+  state.statistics.permute(order);
 }
 
 bool isConsistent(const TrainerState& state, const Surface& surface) {

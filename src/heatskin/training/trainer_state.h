@@ -4,6 +4,8 @@
 // colours and the evaluator's tables follow from the input, the options and these fields.
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "heatskin/base/vec.h"
@@ -30,6 +32,8 @@ struct OptimiserState {
   void reset(std::size_t count, std::size_t channels);
   /// Keeps the kernels named in `kept` (increasing indices), in order.
   void select(const std::vector<std::uint32_t>& kept);
+  /// Kernel k becomes what kernel order[k] was.
+  void permute(std::span<const std::uint32_t> order);
   void append();               ///< a new kernel
   void forget(std::size_t i);  ///< kernel `i` became another one
 };
@@ -41,6 +45,10 @@ struct TrainerState {
   DensityStatistics statistics;
   std::vector<float> pool_errors;  // [pool]
 };
+
+/// Puts kernels in an order in which neighbours are near each other in memory, too (a Hilbert curve): what a step
+/// reads then lies together, however many kernels there are.
+void sortAlongSurface(TrainerState& state, const Surface& surface);
 
 /// Whether all arrays have one entry per kernel and the kernels are valid ones on this surface.
 bool isConsistent(const TrainerState& state, const Surface& surface);

@@ -17,7 +17,7 @@ struct Point {
   friend Point operator*(float s, const Point& a) { return {s * a.x, s * a.y}; }
   friend float dot(const Point& a, const Point& b) { return a.x * b.x + a.y * b.y; }
   friend float cross(const Point& a, const Point& b) { return a.x * b.y - a.y * b.x; }
-  friend float length(const Point& a) { return std::hypot(a.x, a.y); }
+  friend float length(const Point& a) { return std::sqrt(dot(a, a)); }
 };
 
 /// start + w along, for w in [0, 1].

@@ -1,6 +1,7 @@
 #include "heatskin/evaluators/local/local_evaluator.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -21,6 +22,36 @@ constexpr std::size_t kLargeFace = 160;
 
 // Support radii below this part of a kernel's length count as this: a kernel so small has no rank of its own.
 constexpr float kLeastReach = 1e-3f;
+
+// For steps of a fit, in units of a kernel's support radius: how far from its centre the unfolding may begin.
+constexpr double kSnap = 0.02;
+
+/// The next of sixteen sizes between a radius and its double.
+double roundedUp(double radius) {
+  constexpr double kSizes = 16;
+  if (!(radius > 0)) return 0;
+  return std::exp2(std::ceil(std::log2(radius) * kSizes) / kSizes);
+}
+
+/// The centre of the part of a triangle that a point lies in, when it is cut into similar ones with sides of about
+/// `size`. It is inside, as a source of an unfolding should be.
+Vec3 snapped(const Vec3& barycentric, const std::array<Vec2, 3>& corners, double size) {
+  constexpr double kMostParts = 4096;
+  double longest = 0;
+  for (std::size_t c = 0; c < 3; ++c)
+    longest = std::max(longest, (corners[(c + 1) % 3] - corners[c]).squaredNorm());
+  const double parts = std::clamp(std::ceil(std::sqrt(longest) / size), 1.0, kMostParts);
+  Vec3 cell = (barycentric * parts).array().floor().cwiseMax(0).cwiseMin(parts - 1);
+  // The floors of three numbers that add up to n add up to n - 1 (a part that stands like the whole) or n - 2
+  // (one that stands on its head), or to n at a corner of parts.
+  while (cell.sum() > parts - 1) {
+    Eigen::Index largest = 0;
+    cell.maxCoeff(&largest);
+    cell[largest] -= 1;
+  }
+  const double rest = (parts - cell.sum()) / 3;
+  return (cell.array() + rest) / parts;
+}
 
 /// Most kernels stay within their face.
 bool isIdentity(const Rigid2& motion) {
@@ -149,14 +180,7 @@ double LocalEvaluator::estimatePairs(const KernelSet& kernels) const {
   parallelFor(samples, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t s = begin; s < end; ++s) {
       const std::size_t i = s * kernels.size() / samples;
-      SurfacePoint place = kernels.positions[i];
-      if (proxy_ != nullptr) place = proxy_->place(place.face, surface_->position(place));
-      const double radius = radiusOf(kernels, i);
-      reached[s] = static_cast<double>(
-          builder_
-              .propagate({place.face, supportSurface().faceCoordinates(place).cast<float>(),
-                          static_cast<float>(radius)})
-              .size());
+      reached[s] = static_cast<double>(builder_.propagate(sourceOf(kernels, i, false)).size());
     }
   });
   return std::accumulate(reached.begin(), reached.end(), 0.0) / static_cast<double>(samples) *
@@ -181,17 +205,24 @@ Result<void> LocalEvaluator::check(const KernelSet& kernels, double share) const
                    pairBytes(pairs));
 }
 
-void LocalEvaluator::rebuild(const KernelSet& kernels) {
+SupportSource LocalEvaluator::sourceOf(const KernelSet& kernels, std::size_t i, bool roughly) const {
+  SurfacePoint place = kernels.positions[i];
+  if (proxy_ != nullptr) place = proxy_->place(place.face, surface_->position(place));
+  double radius = radiusOf(kernels, i);
+  if (roughly) {
+    radius = roundedUp(radius * (1 + kSnap));
+    place.barycentric = snapped(place.barycentric, supportSurface().corners()[place.face], kSnap * radius);
+  }
+  return {place.face, supportSurface().faceCoordinates(place).cast<float>(), static_cast<float>(radius)};
+}
+
+void LocalEvaluator::rebuild(const KernelSet& kernels, bool roughly) {
   reference_from_face_.assign(proxy_ == nullptr ? kernels.size() : 0, Rigid2());
   projections_.resize(proxy_ != nullptr ? kernels.size() : 0);
   sources_.resize(kernels.size());
   parallelFor(kernels.size(), kBlock, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) {
-      SurfacePoint place = kernels.positions[i];
-      if (proxy_ != nullptr) place = proxy_->place(place.face, surface_->position(place));
-      const Vec2 center = supportSurface().faceCoordinates(place);
-      sources_[i] = {place.face, center.cast<float>(), static_cast<float>(radiusOf(kernels, i))};
-    }
+    for (std::size_t i = begin; i < end; ++i)
+      sources_[i] = sourceOf(kernels, i, roughly);
   });
   if (options_.rule == CandidateRule::kByReach) {
     weights_.resize(sources_.size());

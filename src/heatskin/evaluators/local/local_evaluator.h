@@ -23,7 +23,8 @@ class LocalEvaluator final : public Evaluator {
   LocalEvaluator(const Surface& surface, const LocalOptions& options);
 
   Result<void> check(const KernelSet& kernels, double share) const override;
-  void rebuild(const KernelSet& kernels) override;
+  void rebuild(const KernelSet& kernels) override { rebuild(kernels, false); }
+  void rebuildForSteps(const KernelSet& kernels) override { rebuild(kernels, true); }
   void refresh(const KernelSet& kernels, std::span<const Rigid2> motions) override;
   std::unique_ptr<EvaluatorBatch> begin(std::span<const SurfacePoint> points,
                                         std::unique_ptr<EvaluatorBatch> previous = {}) const override;
@@ -61,6 +62,8 @@ class LocalEvaluator final : public Evaluator {
   Appearing appearing(const SurfacePoint& p, double angle, const Rigid2& reference) const;
   Appearing projected(const SurfacePoint& p, double angle, const FaceFrame& reference, Projection& out) const;
   double pairBytes(double pairs) const;
+  void rebuild(const KernelSet& kernels, bool roughly);
+  SupportSource sourceOf(const KernelSet& kernels, std::size_t i, bool roughly) const;
   double radiusOf(const KernelSet& kernels, std::size_t i) const;
   void fillRows(const KernelSet& kernels);
   void keepNearestToCentroid();

@@ -408,37 +408,83 @@ void SupportBuilder::joinCornersInto(const SupportSource& source, std::span<cons
   }
 }
 
+namespace {
+
+std::uint64_t hashOf(const SupportSource& source) {
+  const auto bits = [](float x) { return std::uint64_t{std::bit_cast<std::uint32_t>(x)}; };
+  std::uint64_t h = (bits(source.center.x()) << 32 | bits(source.center.y())) * 0x9E3779B97F4A7C15u;
+  h ^= h >> 29;
+  h = (h ^ (bits(source.radius) << 32 | source.face)) * 0xBF58476D1CE4E5B9u;
+  return h ^ h >> 32;
+}
+
+}  // namespace
+
+void SupportBuilder::Found::index() {
+  places.assign(std::bit_ceil(2 * sources.size() + 1), kNone);
+  const std::size_t mask = places.size() - 1;
+  for (std::uint32_t i = 0; i < sources.size(); ++i) {
+    std::size_t at = hashOf(sources[i]) & mask;
+    while (places[at] != kNone)
+      at = (at + 1) & mask;
+    places[at] = i;
+  }
+}
+
+std::uint32_t SupportBuilder::Found::find(const SupportSource& source) const {
+  if (places.empty()) return kNone;
+  const std::size_t mask = places.size() - 1;
+  for (std::size_t at = hashOf(source) & mask; places[at] != kNone; at = (at + 1) & mask) {
+    if (sources[places[at]] == source) return places[at];
+  }
+  return kNone;
+}
+
 void SupportBuilder::build(std::span<const SupportSource> sources, std::span<const std::uint32_t> order,
                            SupportTable& table) {
+  std::swap(found_, last_found_);
   const std::size_t block_size = std::max<std::size_t>(1, (sources.size() + kBlocks - 1) / kBlocks);
   const std::size_t blocks = blockCount(sources.size(), block_size);
-  block_pairs_.resize(std::max(block_pairs_.size(), blocks));
-  block_charts_.resize(std::max(block_charts_.size(), blocks));
-  block_sizes_.resize(std::max(block_sizes_.size(), blocks));
+  found_.places.clear();  // what an exception leaves behind is not found again
+  found_.block_size = block_size;
+  found_.pairs.resize(blocks);
+  found_.charts.resize(blocks);
+  found_.begin.resize(blocks);
+  found_.sources.resize(sources.size());
   block_offsets_.assign(blocks * face_count_, 0);
   std::atomic<std::size_t> all_pairs = 0;
   parallelBlocks(sources.size(), block_size, [&](std::size_t block, std::size_t begin, std::size_t end) {
     Scratch& scratch = scratch_->mine();
-    auto& pairs = block_pairs_[block];
-    auto& charts = block_charts_[block];
-    auto& sizes = block_sizes_[block];
+    auto& pairs = found_.pairs[block];
+    auto& charts = found_.charts[block];
+    auto& starts = found_.begin[block];
     pairs.clear();
     charts.clear();
-    sizes.clear();
+    starts.assign(1, 0);
     for (std::size_t i = begin; i < end; ++i) {
+      const SupportSource& source = found_.sources[i] = sources[order[i]];
       const std::size_t before = pairs.size();
-      propagateInto(sources[order[i]], scratch, pairs);
-      if (!triangles_.empty()) {
-        joinCornersInto(sources[order[i]], std::span(pairs).subspan(before), scratch, charts);
+      if (const std::uint32_t known = last_found_.find(source); known != kNone) {
+        const std::size_t from = known / last_found_.block_size, place = known % last_found_.block_size;
+        const auto first = static_cast<std::ptrdiff_t>(last_found_.begin[from][place]),
+                   last = static_cast<std::ptrdiff_t>(last_found_.begin[from][place + 1]);
+        const auto& old = last_found_.pairs[from];
+        pairs.insert(pairs.end(), old.begin() + first, old.begin() + last);
+        const auto& old_charts = last_found_.charts[from];
+        if (!triangles_.empty()) charts.insert(charts.end(), old_charts.begin() + first, old_charts.begin() + last);
+      } else {
+        propagateInto(source, scratch, pairs);
+        if (!triangles_.empty()) joinCornersInto(source, std::span(pairs).subspan(before), scratch, charts);
       }
+      starts.push_back(static_cast<std::uint32_t>(pairs.size()));
       const std::size_t added = pairs.size() - before;
-      sizes.push_back(static_cast<std::uint32_t>(added));
       if (all_pairs.fetch_add(added, std::memory_order_relaxed) + added > kMostPairs) throw std::bad_alloc();
     }
     std::uint32_t* counts = block_offsets_.data() + block * face_count_;
     for (const Reached& pair : pairs)
       ++counts[pair.face];
   });
+  found_.index();
 
   // Counts become positions: faces in order, within a face blocks in order, within a block sources in order.
   table.begin.resize(std::size_t{face_count_} + 1);
@@ -460,10 +506,11 @@ void SupportBuilder::build(std::span<const SupportSource> sources, std::span<con
   std::fill(table.kernels.begin() + total, table.kernels.end(), 0u);  // padding lanes read kernel 0
   parallelBlocks(sources.size(), block_size, [&](std::size_t block, std::size_t begin, std::size_t end) {
     std::uint32_t* positions = block_offsets_.data() + block * face_count_;
-    const Reached* pair = block_pairs_[block].data();
-    const Chart* chart = block_charts_[block].data();
+    const Reached* pair = found_.pairs[block].data();
+    const Chart* chart = found_.charts[block].data();
     for (std::size_t i = begin; i < end; ++i) {
-      for (std::uint32_t n = block_sizes_[block][i - begin]; n > 0; --n, ++pair) {
+      const auto& starts = found_.begin[block];
+      for (std::uint32_t n = starts[i - begin + 1] - starts[i - begin]; n > 0; --n, ++pair) {
         const std::uint32_t at = positions[pair->face]++;
         table.kernels[at] = order[i];
         table.developments[at] = pair->development;

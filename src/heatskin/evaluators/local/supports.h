@@ -36,6 +36,8 @@ struct SupportSource {
   std::uint32_t face = 0;
   Vec2f center = Vec2f::Zero();  ///< face coordinates
   float radius = 0;              ///< support radius
+
+  bool operator==(const SupportSource&) const = default;
 };
 
 /// A motion of the plane: face coordinates = rotation (cosine, sine) * coordinates at the source + (x, y).
@@ -78,7 +80,8 @@ class SupportBuilder {
   /// the straight line there passes the edges it should (edge-window test). Each pair is finalised once, in
   /// the order of distance; with Sight::kCarried, in that of the length of a path that stays in what is
   /// visible. `order` names every source once: the pairs of a face follow it, and an order in which
-  /// neighbours stay together is worked off faster. Throws std::bad_alloc when there are more than 2^27
+  /// neighbours stay together is worked off faster. Sources that the last call had, too, are not propagated
+  /// again. Throws std::bad_alloc when there are more than 2^27
   /// pairs.
   void build(std::span<const SupportSource> sources, std::span<const std::uint32_t> order,
              SupportTable& table);
@@ -141,10 +144,22 @@ class SupportBuilder {
   std::uint32_t face_count_, vertex_count_;
   Sight sight_;
   float edge_tolerance_;
-  std::vector<std::vector<Reached>> block_pairs_;
-  std::vector<std::vector<Chart>> block_charts_;
-  std::vector<std::vector<std::uint32_t>> block_sizes_;  // [block][source in block]
-  std::vector<std::uint32_t> block_offsets_;             // [block, F]
+
+  /// What sources reached, block by block; that of the last call is kept.
+  struct Found {
+    std::vector<std::vector<Reached>> pairs;
+    std::vector<std::vector<Chart>> charts;
+    std::vector<std::vector<std::uint32_t>> begin;  // [block][source in block + 1] of its pairs
+    std::size_t block_size = 1;
+    std::vector<SupportSource> sources;   // in the order of the call
+    std::vector<std::uint32_t> places;    // hash table of places in `sources`, or kNone
+
+    void index();
+    /// The place of an equal source, or kNone.
+    std::uint32_t find(const SupportSource& source) const;
+  };
+  Found found_, last_found_;
+  std::vector<std::uint32_t> block_offsets_;  // [block, F]
   std::unique_ptr<PerThread<Scratch>> scratch_;
 };
 
