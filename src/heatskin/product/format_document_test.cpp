@@ -82,7 +82,7 @@ std::vector<DocumentRow> rowsOf(const std::string& text) {
   return rows;
 }
 
-/// "1e-6", "0.5", "2^24", "2^63-1", "1 - 2^-24"; `whole` is exact where the number is a natural one.
+/// "1e-6", "0.5", "2^24", "2^63-1", "2^-10", "1 - 2^-24"; `whole` is exact where the number is a natural one.
 struct DocumentNumber {
   double number = 0;
   std::uint64_t whole = 0;
@@ -90,7 +90,7 @@ struct DocumentNumber {
 
 std::optional<DocumentNumber> numberOf(const std::string& text) {
   std::smatch match;
-  static const std::regex kPower("2\\^(\\d+)(?:-(\\d))?"), kNearOne("1 - 2\\^-(\\d+)");
+  static const std::regex kPower("2\\^(\\d+)(?:-(\\d))?"), kSmall("2\\^-(\\d+)"), kNearOne("1 - 2\\^-(\\d+)");
   static const std::regex kPlain("-?\\d+(?:\\.\\d+)?(?:e-?\\d+)?");
   if (std::regex_match(text, match, kPower)) {
     const int power = std::stoi(match[1]);
@@ -100,6 +100,7 @@ std::optional<DocumentNumber> numberOf(const std::string& text) {
     const std::uint64_t whole = (power == 64 ? 0 : std::uint64_t{1} << power) - less;
     return DocumentNumber{static_cast<double>(whole), whole};
   }
+  if (std::regex_match(text, match, kSmall)) return DocumentNumber{std::ldexp(1.0, -std::stoi(match[1])), 0};
   if (std::regex_match(text, match, kNearOne))
     return DocumentNumber{1 - std::ldexp(1.0, -std::stoi(match[1])), 0};
   if (!std::regex_match(text, kPlain)) return std::nullopt;
