@@ -148,6 +148,7 @@ class Eval : public Verb {
       json[key] = nullptr;  // known to fit only
     json["peak_rss_mb"] = jsonNumber(static_cast<double>(peakResidentBytes()) * 1e-6);
     json["model_bytes"] = product.model_bytes;
+    json["bytes_per_kernel"] = jsonNumber(product.bytesPerKernel());
     json["method"] = methodName(fitted.texture.options());
     json["fitted_method"] = methodName(product.options);
     json["preset"] = product.info.preset;
@@ -170,8 +171,7 @@ class Eval : public Verb {
           rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(at++), {label + ", paper", value});
       }
     }
-    rows.emplace_back("kernels", fmt::format("{} in {}", grouped(product.kernels.size()),
-                                             humanBytes(static_cast<double>(product.model_bytes))));
+    rows.emplace_back("kernels", kernelsInBytes(product));
     rows.emplace_back("fit",
                       fmt::format("method {}{}{}, {}, seed {}", methodName(product.options),
                                   product.info.preset.empty() ? "" : ", preset ", product.info.preset,

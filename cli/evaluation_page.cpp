@@ -144,6 +144,12 @@ ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
   return rows;
 }
 
+std::string kernelsInBytes(const Product& product) {
+  return fmt::format("{} in {}, {} bytes each", grouped(product.kernels.size()),
+                     humanBytes(static_cast<double>(product.model_bytes)),
+                     fixed(product.bytesPerKernel(), 1));
+}
+
 ReportPage::Rows evaluationTiles(const Evaluation& evaluation) {
   ReportPage::Rows rows;
   const auto shortDecibels = [](double psnr) {

@@ -156,6 +156,7 @@ Json fitJson(const LoadedAsset& asset, const FitJob& job, const FitOutcome& outc
     json["profile"][name] = jsonNumber(seconds);
   json["peak_rss_mb"] = jsonNumber(static_cast<double>(peakResidentBytes()) * 1e-6);
   json["model_bytes"] = outcome.stored->product.model_bytes;
+  json["bytes_per_kernel"] = jsonNumber(outcome.stored->product.bytesPerKernel());
   json["file_bytes"] = outcome.bytes.size();
   json["method"] = methodName(config.evaluator.method);
   json["preset"] = config.preset;
@@ -188,13 +189,11 @@ ReportPage::Rows fitRows(const FitOutcome& outcome) {
   const FitResult& fit = outcome.fit;
   ReportPage::Rows rows;
   if (outcome.evaluation) rows = evaluationRows(*outcome.evaluation);
-  const std::size_t model = outcome.stored->product.model_bytes;
-  rows.emplace_back(
-      "kernels",
-      fmt::format("{} in {}{}", grouped(fit.kernels.size()), humanBytes(static_cast<double>(model)),
-                  outcome.evaluation
-                      ? fmt::format(", quantisation cost {} dB", fixed(outcome.quantisation_loss_db, 3))
-                      : std::string()));
+  rows.emplace_back("kernels",
+                    fmt::format("{}{}", kernelsInBytes(outcome.stored->product),
+                                outcome.evaluation ? fmt::format(", quantisation cost {} dB",
+                                                                 fixed(outcome.quantisation_loss_db, 3))
+                                                   : std::string()));
   if (!fit.history.stages.empty()) rows.emplace_back("budget", budgetText(outcome));
   rows.emplace_back(
       "fit",

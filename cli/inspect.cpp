@@ -235,7 +235,8 @@ void showKernels(Console& console, const Product& product) {
   console.table({
       {"number", grouped(product.kernels.size())},
       {"method", std::string(methodName(product.options))},
-      {"size", humanBytes(static_cast<double>(product.model_bytes))},
+      {"size", fmt::format("{}, {} bytes per kernel", humanBytes(static_cast<double>(product.model_bytes)),
+                           fixed(product.bytesPerKernel(), 1))},
       {"made by", fmt::format("{}, preset {}, {}, seed {}", orUnnamed(info.generator), orUnnamed(info.preset),
                               counted(static_cast<std::size_t>(info.steps), "step", "steps"), info.seed)},
   });
@@ -243,10 +244,10 @@ void showKernels(Console& console, const Product& product) {
 
 /// The keys of `fit --json` and `eval --json`.
 Json kernelsJson(const Product& product) {
-  return {{"kernels", product.kernels.size()},  {"method", methodName(product.options)},
-          {"model_bytes", product.model_bytes}, {"generator", product.info.generator},
-          {"preset", product.info.preset},      {"seed", product.info.seed},
-          {"steps", product.info.steps}};
+  return {{"kernels", product.kernels.size()},   {"method", methodName(product.options)},
+          {"model_bytes", product.model_bytes},  {"bytes_per_kernel", jsonNumber(product.bytesPerKernel())},
+          {"generator", product.info.generator}, {"preset", product.info.preset},
+          {"seed", product.info.seed},           {"steps", product.info.steps}};
 }
 
 Json problemsJson(const SurfaceReport& report) {

@@ -35,7 +35,6 @@ heatskin_unity(heatskin_verbs)
 heatskin_unity(heatskin_benches)
 add_executable(heatskin_cli $<TARGET_OBJECTS:heatskin_verbs> $<TARGET_OBJECTS:heatskin_benches>)
 # zlib for the exact distances of bench unfolding.
-find_package(ZLIB REQUIRED)
 target_link_libraries(heatskin_cli PRIVATE heatskin heatskin_flags fmt::fmt TBB::tbb ZLIB::ZLIB)
 set_target_properties(heatskin_cli PROPERTIES OUTPUT_NAME heatskin LINKER_LANGUAGE CXX
                       RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}

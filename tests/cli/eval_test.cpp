@@ -58,7 +58,7 @@ TEST_F(EvalTest, WritesTheKeysOfTheDesignAndAReport) {
   for (const char* key :
        {"surface_psnr", "view_psnr", "view_ssim", "atlas_psnr", "coverage_below_half", "coverage_defect",
         "seam_jump_p99", "seam_jump_max", "reference_seam_jump_p99", "kernels", "peak_rss_mb",
-        "query_mpoints_s", "model_bytes", "seed", "threads", "vertices", "faces"}) {
+        "query_mpoints_s", "model_bytes", "bytes_per_kernel", "seed", "threads", "vertices", "faces"}) {
     ASSERT_TRUE(json.contains(key)) << key;
     EXPECT_TRUE(json[key].is_number()) << key;
   }

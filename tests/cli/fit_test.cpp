@@ -169,6 +169,7 @@ TEST_F(FitCli, WritesProductConfigurationAndAllFigures) {
                           "peak_rss_mb",
                           "query_mpoints_s",
                           "model_bytes",
+                          "bytes_per_kernel",
                           "seed",
                           "threads",
                           "vertices",
@@ -181,6 +182,8 @@ TEST_F(FitCli, WritesProductConfigurationAndAllFigures) {
   EXPECT_EQ(result["seed"], 3);
   EXPECT_EQ(result["steps"], 300);
   EXPECT_EQ(result["kernels"], 300);
+  EXPECT_NEAR(result["bytes_per_kernel"].get<double>(), result["model_bytes"].get<double>() / 300, 1e-9);
+  EXPECT_LT(result["bytes_per_kernel"], 16) << "tables of 300 kernels weigh more than those of thousands";
   EXPECT_LT(result["losses"].back().get<double>(), 0.8 * result["losses"].front().get<double>());
   EXPECT_LT(std::abs(result["quantisation_loss_db"].get<double>()), 0.05);
   double sum = 0;

@@ -187,7 +187,7 @@ TEST_F(QueryTest, ReportsCountsRateAndBytes) {
   const json report = json::parse(folder_.read("r.json"));
   EXPECT_EQ(report["points"], 2);
   EXPECT_EQ(report["kernels"], 300);
-  EXPECT_EQ(report["model_bytes"], 6000);
+  EXPECT_EQ(report["model_bytes"], product_.model_bytes);
   EXPECT_EQ(report["method"], "local");
   EXPECT_EQ(report["threads"], 1);
   EXPECT_GT(report["query_mpoints_s"].get<double>(), 0);
@@ -256,7 +256,8 @@ TEST_F(QueryTest, InspectSaysThatItIsAProduct) {
   const json report = json::parse(folder_.read("i.json"));
   EXPECT_EQ(report["kernels"], 300);
   EXPECT_EQ(report["method"], "local");
-  EXPECT_EQ(report["model_bytes"], 6000);
+  EXPECT_EQ(report["model_bytes"], product_.model_bytes);
+  EXPECT_NEAR(report["bytes_per_kernel"].get<double>(), product_.bytesPerKernel(), 1e-9);
   EXPECT_EQ(report["preset"], "draft");
   EXPECT_NE(outcome.out.find("Kernels"), std::string::npos) << outcome.out;
 }

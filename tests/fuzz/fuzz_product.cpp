@@ -1,7 +1,9 @@
 // libFuzzer entry for products: the glTF reader hands the extension on, decodeProduct() reads it, and what
 // was read must give colours. scripts/fuzz.sh builds it with clang from the modules up to texture. An input
 // that begins with "glTF" is a whole file; any other is the extension's JSON, a zero byte and its buffer, for
-// a cube. With HEATSKIN_FUZZ_SEEDS=FOLDER valid inputs of both kinds are written there first.
+// a cube. If the buffer begins with another zero byte, the planes of the kernels follow as they are and are
+// compressed here: damage would not get past the checksum of a stream. With HEATSKIN_FUZZ_SEEDS=FOLDER valid
+// inputs of all kinds are written there first, of version 1, too.
 
 #include <algorithm>
 #include <cstddef>
@@ -18,9 +20,12 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/io/gltf_reader.h"
+#include "heatskin/product/kernel_columns.h"
 #include "heatskin/product/product.h"
+#include "heatskin/product/product_extension.h"
 #include "heatskin/texture/kernel_texture.h"
 
+#include "support/kernel_buffers.h"
 #include "support/products.h"
 
 namespace {
@@ -31,6 +36,13 @@ using namespace heatskin::testing;
 const Asset& cubeAsset() {
   static const Asset asset = assetOf(cube(2));
   return asset;
+}
+
+void writeSeed(const std::filesystem::path& path, const RawExtension& raw,
+               const std::vector<std::uint8_t>& buffer) {
+  std::string input = raw.json + '\0';
+  input.append(buffer.begin(), buffer.end());
+  if (!writeFileAtomically(path, input)) std::abort();
 }
 
 void writeSeeds(const std::filesystem::path& folder) {
@@ -45,9 +57,16 @@ void writeSeeds(const std::filesystem::path& folder) {
     const auto read = readGltfBytes(*glb, "a.glb");
     if (!read) std::abort();
     const RawExtension& raw = read->raw_extensions.at(0);
-    std::string input = raw.json + '\0';
-    input.append(raw.views.at(0).bytes.begin(), raw.views.at(0).bytes.end());
-    if (!writeFileAtomically(folder / name, input)) std::abort();
+    writeSeed(folder / name, raw, raw.views.at(0).bytes);
+    const auto extension = readExtension(raw.json);
+    if (!extension) std::abort();
+    std::vector<std::uint8_t> planes =
+        inflated(raw.views.at(0).bytes, extension->kernels * planeBytes(extension->scales));
+    planes.insert(planes.begin(), 0);
+    writeSeed(folder / (name + "_planes"), raw, planes);
+    const RawExtension old =
+        versionOneProduct(asset, *surface, randomKernels(*surface, 20), {}).raw_extensions.at(0);
+    writeSeed(folder / (name + "_version1"), old, old.views.at(0).bytes);
   }
 }
 
@@ -103,9 +122,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   raw.name = "HSK_kernel_texture";
   raw.json = input.substr(0, end);
   raw.listed = true;
+  std::vector<std::uint8_t> buffer(data + std::min(end + 1, size), data + size);
+  if (!buffer.empty() && buffer[0] == 0) buffer = deflated(std::span(buffer).subspan(1));
   // Whatever small index the JSON names, the buffer is there.
   for (std::size_t view = 0; view < 32; ++view)
-    raw.views.push_back({view, {data + std::min(end + 1, size), data + size}});
+    raw.views.push_back({view, buffer});
   asset.raw_extensions.push_back(std::move(raw));
   check(decodeProduct(std::move(asset)));
   return 0;

@@ -112,7 +112,8 @@ inline Asset mirroredInstances() {
   return asset;
 }
 
-/// Kernels all over the surface with every parameter spread over its range; the same ones every time.
+/// Kernels all over the surface with every parameter spread over its range, lengths from 1/64 to 4; the same
+/// ones every time.
 inline KernelSet randomKernels(const Surface& surface, std::size_t count, std::uint64_t seed = 1,
                                const ChannelLayout& layout = {}) {
   KernelSet kernels(layout);
@@ -127,6 +128,7 @@ inline KernelSet randomKernels(const Surface& surface, std::size_t count, std::u
     kernels.anisotropies[i] = static_cast<float>(std::exp(u[1] * std::log(200.0)));
     kernels.thresholds[i] = static_cast<float>(1 - 0.7 * std::exp(-6 * v[0]));
     kernels.sharpnesses[i] = static_cast<float>(10 * std::exp(v[1] * std::log(20.0)));
+    kernels.lengths[i] = static_cast<float>(std::exp2(8 * RandomStream(seed, 8).uniform(i) - 6));
     const std::array<double, 3> first = {w[0], w[1], random.uniform(4 * i + 3)};
     const RandomStream more(seed, 7);
     for (std::size_t c = 0; c < layout.size(); ++c) {

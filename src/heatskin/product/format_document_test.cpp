@@ -23,6 +23,8 @@
 #include "heatskin/product/product_extension.h"
 #include "heatskin/training/config.h"
 
+#include "support/kernel_buffers.h"
+
 namespace heatskin {
 namespace {
 
@@ -37,7 +39,7 @@ std::string documentText() {
 
 /// One row of a table of properties.
 struct DocumentRow {
-  std::string table;  ///< "" for the root, the name of a method, or "group"
+  std::string table;  ///< "" for the root, the name of a method, "group" or "version 1"
   std::string name;   ///< "kernels.count"
   std::string type, allowed;
   std::size_t begin = 0, end = 0;                 ///< the line, with its end, in the document
@@ -60,6 +62,7 @@ std::vector<DocumentRow> rowsOf(const std::string& text) {
     if (line.starts_with("| property | type | allowed |")) table = "";
     if (line.starts_with("| property of `evaluator` | type | allowed |")) table = method;
     if (line.starts_with("| property of a group | type | allowed |")) table = "group";
+    if (line.starts_with("| property of version 1 | type | allowed |")) table = "version 1";
     if (!table || !line.starts_with("| `")) continue;
     std::vector<std::pair<std::size_t, std::string>> cells;
     for (std::size_t begin = 1; begin < line.size();) {
@@ -79,7 +82,7 @@ std::vector<DocumentRow> rowsOf(const std::string& text) {
   return rows;
 }
 
-/// "1e-6", "0.5", "2^24", "2^63-1", "1 - 2^-24"; `whole` is exact where the number is a natural one.
+/// "1e-6", "0.5", "2^24", "2^63-1", "2^-10", "1 - 2^-24"; `whole` is exact where the number is a natural one.
 struct DocumentNumber {
   double number = 0;
   std::uint64_t whole = 0;
@@ -87,7 +90,7 @@ struct DocumentNumber {
 
 std::optional<DocumentNumber> numberOf(const std::string& text) {
   std::smatch match;
-  static const std::regex kPower("2\\^(\\d+)(?:-(\\d))?"), kNearOne("1 - 2\\^-(\\d+)");
+  static const std::regex kPower("2\\^(\\d+)(?:-(\\d))?"), kSmall("2\\^-(\\d+)"), kNearOne("1 - 2\\^-(\\d+)");
   static const std::regex kPlain("-?\\d+(?:\\.\\d+)?(?:e-?\\d+)?");
   if (std::regex_match(text, match, kPower)) {
     const int power = std::stoi(match[1]);
@@ -97,6 +100,7 @@ std::optional<DocumentNumber> numberOf(const std::string& text) {
     const std::uint64_t whole = (power == 64 ? 0 : std::uint64_t{1} << power) - less;
     return DocumentNumber{static_cast<double>(whole), whole};
   }
+  if (std::regex_match(text, match, kSmall)) return DocumentNumber{std::ldexp(1.0, -std::stoi(match[1])), 0};
   if (std::regex_match(text, match, kNearOne))
     return DocumentNumber{1 - std::ldexp(1.0, -std::stoi(match[1])), 0};
   if (!std::regex_match(text, kPlain)) return std::nullopt;
@@ -153,16 +157,23 @@ Json completeExtension(Method method) {
   return Json::parse(writeExtension(e));
 }
 
-/// Version 2, with a group of no known meaning after base_color.
+/// With a group of no known meaning after base_color.
 Json channelExtension() {
   Json json = completeExtension(Method::kLocal);
   json.erase("constantMaterials");
-  json.erase("meanColor");
-  json["version"] = "2.0";
-  json["channels"] =
-      Json::parse(R"([{"name": "base_color", "count": 3, "range": [0, 1], "mean": [0.1, 0.2, 0.3]},
-                                     {"name": "height", "count": 1, "range": [-2, 6], "mean": [0.5]}])");
+  json["channels"].push_back(
+      Json::parse(R"({"name": "height", "count": 1, "range": [-2, 6], "bits": 12, "mean": [0.5]})"));
   return json;
+}
+
+/// Version 1.
+Json recordExtension() {
+  ProductExtension e;
+  e.kernels = e.triangles = 12;
+  e.constant_materials = {0, 2};
+  e.info = {"heatskin", "draft", 1, 200};
+  e.info.filter = "auto";
+  return Json::parse(testing::versionOneJson(e));
 }
 
 /// Paths of the properties in an object, "kernels.count"; objects themselves as well.
@@ -183,6 +194,9 @@ class RowChecker {
     } else if (row.table == "group") {
       base_ = channelExtension();
       pointer_ = "/channels/1/" + row.name;
+    } else if (row.table == "version 1") {
+      base_ = recordExtension();
+      pointer_ = "/" + row.name;
     } else {
       const auto method = methodNamed(row.table);
       if (!method) {
@@ -262,7 +276,7 @@ class RowChecker {
     const auto range = statedRange();
     if (!range) return;
     const auto [low, high] = *range;
-    if (row_.table == "group") {
+    if (row_.table == "group" && row_.name == "count") {
       // More than 13 beside base_color are refused for their sum, not for themselves.
       const auto most = numberAfter(row_.allowed, "at most");
       if (!most) return complain("has no sum");
@@ -382,10 +396,10 @@ class RowChecker {
       if (choice.size() < 3 || !choice.ends_with(".x")) return complain("has the unknown choice " + choice);
       majors.insert(choice.substr(0, choice.size() - 2));
     }
-    const Json plain = base_, channels = channelExtension();
+    const Json columns = base_, records = recordExtension();
     for (int major = 0; major < 20; ++major) {
       bool taken = false;
-      for (const Json& one : {plain, channels}) {
+      for (const Json& one : {columns, records}) {
         Json json = one;
         for (const char* minor : {".0", ".7"}) {
           json["version"] = std::to_string(major) + minor;
@@ -437,9 +451,14 @@ std::vector<std::string> problemsOf(const std::string& text, std::optional<std::
   Json root = completeExtension(Method::kLocal);
   root["evaluator"] = {{"method", "local"}, {"*", 0}};
   collectPaths(root, "", real[""]);
-  for (const char* object : {"kernels", "evaluator"})
+  for (const char* object : {"kernels", "kernels.bits", "evaluator", "channels"})
     real[""].erase(object);  // only what is in them has rows
   collectPaths(channelExtension().at("channels").at(1), "", real["group"]);
+  // What version 1 has and version 2 does not.
+  collectPaths(recordExtension(), "", real["version 1"]);
+  std::set<std::string> present;
+  collectPaths(completeExtension(Method::kLocal), "", present);
+  std::erase_if(real["version 1"], [&](const std::string& name) { return present.contains(name); });
   if (stated != real) {
     for (const auto& [table, names] : real) {
       for (const std::string& name : names) {
@@ -483,7 +502,6 @@ TEST(FormatDocument, ExamplesAreRead) {
   fitted.info = {read->info.generator, "default", preset->train.seed, preset->train.steps};
   fitted.info.filter = filterName(preset->train.filter);
   EXPECT_EQ(writeExtension(fitted), writeExtension(*read));
-  json.erase("meanColor");
   json.erase("constantMaterials");
   json.update(Json::parse("{" + examples[1] + "}"));
   const auto channels = readExtension(json.dump());

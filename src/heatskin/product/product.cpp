@@ -5,7 +5,6 @@
 #include <exception>
 #include <map>
 #include <new>
-#include <numbers>
 #include <optional>
 #include <set>
 #include <span>
@@ -16,9 +15,6 @@
 #include "heatskin/appearance/appearance.h"
 #include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
-#include "heatskin/base/plural.h"
-#include "heatskin/evaluators/local/local_evaluator.h"
-#include "heatskin/evaluators/local/supports.h"
 #include "heatskin/evaluators/method_traits.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/io/glb_builder.h"
@@ -29,9 +25,8 @@
 #include "heatskin/product/fallback_colors.h"
 #include "heatskin/product/product_extension.h"
 #include "heatskin/product/product_writer.h"
-#include "heatskin/product/quantize.h"
 #include "heatskin/product/source_triangles.h"
-#include "heatskin/surface/closest_point.h"
+#include "heatskin/product/stored_kernels.h"
 #include "heatskin/texture/kernel_texture.h"
 
 namespace heatskin {
@@ -126,105 +121,7 @@ bool isFinite(const KernelSet& kernels, std::size_t i) {
   return kernels.positions[i].barycentric.allFinite() && kernels.positions[i].barycentric.maxCoeff() > 0 &&
          std::isfinite(kernels.angles[i]) && std::isfinite(kernels.anisotropies[i]) &&
          std::isfinite(kernels.thresholds[i]) && std::isfinite(kernels.sharpnesses[i]) &&
-         kernels.channels[i].allFinite();
-}
-
-/// Carries kernels from the surface they were fitted on to the file's triangles. A triangle that rounding to
-/// float32 has made degenerate cannot carry one; its kernels go to the nearest place that can.
-class KernelWriter {
- public:
-  /// `period`: whether angles 0 and pi mean the same.
-  KernelWriter(const Asset& asset, const Surface& surface, const Asset& stored, const Surface& stored_surface,
-               bool period)
-      : surface_(surface),
-        stored_surface_(stored_surface),
-        period_(period),
-        triangles_(asset, surface),
-        stored_triangles_(stored, stored_surface) {}
-
-  StoredKernel operator()(const KernelSet& kernels, std::size_t i) {
-    StoredKernel out;
-    out.anisotropy = kernels.anisotropies[i];
-    out.threshold = kernels.thresholds[i];
-    out.sharpness = kernels.sharpnesses[i];
-    out.channels = kernels.channels[i];
-    const SurfacePoint& p = kernels.positions[i];
-    const double angle = kernels.angles[i];
-    out.position = triangles_.toTriangle(p);
-    out.angle = triangles_.axisInTriangle(p.face, angle);
-    if (const std::uint32_t face = stored_triangles_.faceOf(out.position.triangle); face != kNone) {
-      if (!period_) out.angle = insideRange(face, angle, out.angle);
-      return out;
-    }
-
-    if (!closest_) closest_.emplace(stored_surface_);
-    const Vec3 place = surface_.assetFromSurface()(surface_.position(p));
-    const SurfacePoint near = (*closest_)(stored_surface_.surfaceFromAsset()(place)).point;
-    const Vec3 axis = surface_.frames()[p.face].directionFromFace(Vec2(std::cos(angle), std::sin(angle)));
-    const Vec2 turned = stored_surface_.frames()[near.face].directionToFace(axis);
-    out.position = stored_triangles_.toTriangle(near);
-    out.angle = stored_triangles_.axisInTriangle(near.face, std::atan2(turned.y(), turned.x()));
-    return out;
-  }
-
- private:
-  /// `stored` for an angle that must not come back from the other end of [0, pi]: at least a code's step away
-  /// from both ends, on its own side.
-  double insideRange(std::uint32_t face, double angle, double stored) const {
-    double there = stored_triangles_.axisInFace(face, stored);
-    if (std::abs(there - angle) > std::numbers::pi / 2)
-      there = angle < std::numbers::pi / 2 ? 0 : std::numbers::pi;
-    return stored_triangles_.axisInTriangle(face,
-                                            std::clamp(there, kAngleStep, std::numbers::pi - kAngleStep));
-  }
-
-  const Surface& surface_;
-  const Surface& stored_surface_;
-  bool period_;
-  SourceTriangles triangles_, stored_triangles_;
-  std::optional<ClosestPointQuery> closest_;
-};
-
-/// The kernels of a product's buffer on its surface.
-Result<KernelSet> unpackKernels(const ProductExtension& extension, std::span<const std::uint8_t> bytes,
-                                const Asset& asset, const Surface& surface) {
-  const SourceTriangles triangles(asset, surface);
-  if (extension.triangles != triangles.size()) {
-    return inputError(fmt::format("was made for {}, but the scene has {}: the geometry was edited",
-                                  plural(extension.triangles, "triangle", "triangles"), triangles.size()));
-  }
-  const std::size_t stride = kernelBytes(extension.layout.size());
-  if (bytes.size() % stride != 0 || bytes.size() / stride != extension.kernels) {
-    return inputError(fmt::format("{} bytes are expected for {}, the buffer view has {}",
-                                  extension.kernels * stride, plural(extension.kernels, "kernel", "kernels"),
-                                  bytes.size()));
-  }
-  KernelSet kernels(extension.layout);
-  kernels.mean = extension.mean;
-  kernels.resize(extension.kernels);
-  for (std::size_t i = 0; i < extension.kernels; ++i) {
-    StoredKernel kernel;
-    if (const auto problem = unpackKernel(bytes.subspan(i * stride, stride), extension.ranges, kernel)) {
-      return inputError(fmt::format("kernel {}: {}", i, *problem));
-    }
-    const std::uint32_t triangle = kernel.position.triangle;
-    if (triangle >= triangles.size()) {
-      return inputError(fmt::format("kernel {}: triangle {} does not exist, the scene has {}", i, triangle,
-                                    triangles.size()));
-    }
-    const std::uint32_t face = triangles.faceOf(triangle);
-    if (face == kNone) {
-      return inputError(fmt::format(
-          "kernel {}: triangle {} has no area or repeats another, it cannot carry a kernel", i, triangle));
-    }
-    kernels.positions[i] = triangles.toSurface(kernel.position);
-    kernels.angles[i] = static_cast<float>(triangles.axisInFace(face, kernel.angle));
-    kernels.anisotropies[i] = kernel.anisotropy;
-    kernels.thresholds[i] = kernel.threshold;
-    kernels.sharpnesses[i] = kernel.sharpness;
-    kernels.channels[i] = kernel.channels;
-  }
-  return kernels;
+         std::isfinite(kernels.lengths[i]) && kernels.channels[i].allFinite();
 }
 
 const RawExtension* findExtension(const Asset& asset) {
@@ -293,7 +190,7 @@ bool sameKernels(const KernelSet& a, const KernelSet& b) {
          std::equal(a.positions.begin(), a.positions.end(), b.positions.begin(), b.positions.end(),
                     same_point) &&
          a.mean == b.mean && a.angles == b.angles && a.anisotropies == b.anisotropies &&
-         a.thresholds == b.thresholds && a.sharpnesses == b.sharpnesses &&
+         a.thresholds == b.thresholds && a.sharpnesses == b.sharpnesses && a.lengths == b.lengths &&
          a.channels.values == b.channels.values;
 }
 
@@ -457,6 +354,7 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
     ProductExtension& extension = impl->extension;
     extension.options = options;
     extension.layout = kernels.layout;
+    extension.scales.channel_bits = defaultChannelBits(kernels.layout);
     extension.mean = kernels.mean.cwiseMax(0.0f).cwiseMin(1.0f);
     extension.kernels = kernels.size();
     extension.triangles = countTriangles(asset);
@@ -477,13 +375,9 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
 
     if (countTriangles(*stored) != extension.triangles) return failure("triangles were lost in writing");
     extension.constant_materials = constantMaterials(*stored);
-    const std::size_t stride = kernelBytes(kernels.layout.size());
-    impl->bytes.resize(kernels.size() * stride);
-    // HKTex's aligned bases at 0 and 180 degrees differ.
-    KernelWriter writer(asset, *surface, *stored, *stored_surface, traits(methodOf(options)).periodic_angle);
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      packKernel(writer(kernels, i), extension.ranges, std::span(impl->bytes).subspan(i * stride, stride));
-    }
+    PackedKernels packed = packKernels(kernels, asset, *surface, *stored, *stored_surface, options);
+    extension.scales = std::move(packed.scales);
+    impl->bytes = std::move(packed.bytes);
 
     // What is shown from here on is what the file holds, so that reading and writing again gives the same
     // file.

@@ -65,6 +65,9 @@ struct Product {
   ProductInfo info;
   ConstantFaces constants;      ///< faces that have their material's colour
   std::size_t model_bytes = 0;  ///< bytes of the extension's buffers: what the kernels cost
+  double bytesPerKernel() const {
+    return static_cast<double>(model_bytes) / static_cast<double>(kernels.size());
+  }
   std::vector<Notice> notices;  ///< of the reader, then of the surface
 };
 

@@ -15,6 +15,7 @@
 
 #include "heatskin/appearance/appearance.h"
 #include "heatskin/evaluators/method_traits.h"
+#include "heatskin/product/kernel_records.h"
 
 namespace heatskin {
 namespace {
@@ -29,7 +30,7 @@ constexpr std::size_t kMaxInfoBytes = 256;
 /// enough.
 constexpr std::size_t kWrittenInfoBytes = kMaxInfoBytes / 3;
 
-/// Kernels are 20 bytes and more, so this is at least a gigabyte of them.
+/// Several gigabytes of them in memory. How many a file may have also depends on its bytes (kMostInflation).
 constexpr std::size_t kMaxKernels = std::size_t{50} << 20;
 
 /// No scene has as many.
@@ -255,13 +256,30 @@ Json rangeJson(const std::array<double, 2>& range) {
   return Json::array({range[0], range[1]});
 }
 
-Json channelsJson(const ChannelLayout& layout, const ChannelValues& mean) {
+/// Bits of codes are 1 to this; those of channels at least 2, because the middle is 0.
+constexpr std::size_t kMostBits = 16;
+
+/// The columns with bits of their own, but for channels, as files spell them.
+struct BitsProperty {
+  const char* name;
+  int KernelBits::*bits;
+  std::size_t most;
+};
+constexpr BitsProperty kBitsProperties[] = {
+    {"triangle", &KernelBits::triangle, 32},          {"barycentric", &KernelBits::barycentric, kMostBits},
+    {"angle", &KernelBits::angle, kMostBits},         {"anisotropy", &KernelBits::anisotropy, kMostBits},
+    {"threshold", &KernelBits::threshold, kMostBits}, {"sharpness", &KernelBits::sharpness, kMostBits},
+    {"length", &KernelBits::length, kMostBits},
+};
+
+Json channelsJson(const ProductExtension& extension) {
   Json json = Json::array();
-  for (const ChannelGroup& group : layout.groups()) {
-    const auto first = mean.begin() + static_cast<std::ptrdiff_t>(group.first);
+  for (const ChannelGroup& group : extension.layout.groups()) {
+    const auto first = extension.mean.begin() + static_cast<std::ptrdiff_t>(group.first);
     json.push_back({{"name", group.name},
                     {"count", group.count},
                     {"range", group.range},
+                    {"bits", extension.scales.channel_bits[group.first]},
                     {"mean", std::vector<float>(first, first + static_cast<std::ptrdiff_t>(group.count))}});
   }
   return json;
@@ -276,6 +294,8 @@ void readChannels(Reader& root, bool strict, std::optional<Error>& error, Produc
   }
   std::vector<ChannelGroup> groups;
   std::vector<double> mean;
+  std::vector<int>& all_bits = extension.scales.channel_bits;
+  all_bits.clear();
   for (std::size_t g = 0; g < list->size() && !error; ++g) {
     Reader reader(&(*list)[g], fmt::format("channels[{}]", g), error);
     ChannelGroup& group = groups.emplace_back();
@@ -285,6 +305,9 @@ void readChannels(Reader& root, bool strict, std::optional<Error>& error, Produc
     const auto most = static_cast<double>(kMaxChannelValue);
     reader.range("range", range, -most, most);
     group.range = {static_cast<float>(range[0]), static_cast<float>(range[1])};
+    std::size_t bits = 0;
+    reader.size("bits", bits, 2, kMostBits);
+    all_bits.insert(all_bits.end(), group.count, static_cast<int>(bits));
     if (error) return;
     const std::vector<double> values = reader.numbers("mean", group.count, 0, 1);
     mean.insert(mean.end(), values.begin(), values.end());
@@ -304,23 +327,19 @@ void readChannels(Reader& root, bool strict, std::optional<Error>& error, Produc
 
 std::string writeExtension(const ProductExtension& extension) {
   Json json;
-  // A base colour alone is what version 1 is made for, and what older readers understand.
-  const bool plain = extension.layout.sameChannels(ChannelLayout());
-  json["version"] = plain ? fmt::format("{}.{}", kFormatMajor, kFormatMinor)
-                          : fmt::format("{}.{}", kChannelFormatMajor, kChannelFormatMinor);
+  json["version"] = fmt::format("{}.{}", kFormatMajor, kFormatMinor);
   json["triangles"] = extension.triangles;
-  const ChannelValues& mean = extension.mean;
-  if (plain) {
-    json["meanColor"] = {mean[0], mean[1], mean[2]};
-  } else {
-    json["channels"] = channelsJson(extension.layout, mean);
-  }
+  json["channels"] = channelsJson(extension);
   Json& kernels = json["kernels"];
   kernels["bufferView"] = extension.buffer_view;
   kernels["count"] = extension.kernels;
-  kernels["anisotropy"] = rangeJson(extension.ranges.anisotropy);
-  kernels["threshold"] = rangeJson(extension.ranges.threshold);
-  kernels["sharpness"] = rangeJson(extension.ranges.sharpness);
+  for (const BitsProperty& property : kBitsProperties)
+    kernels["bits"][property.name] = extension.scales.bits.*property.bits;
+  const QuantizeRanges& ranges = extension.scales.ranges;
+  kernels["anisotropy"] = rangeJson(ranges.anisotropy);
+  kernels["threshold"] = rangeJson(ranges.threshold);
+  kernels["sharpness"] = rangeJson(ranges.sharpness);
+  kernels["length"] = rangeJson(ranges.length);
   Json& evaluator = json["evaluator"];
   evaluator["method"] = methodName(extension.options);
   for (const Option& option : traits(methodOf(extension.options)).options) {
@@ -348,15 +367,15 @@ Result<ProductExtension> readExtension(const std::string& text) {
   if (error) return *error;
   const auto version = parseVersion(version_text);
   if (!version) return inputError(fmt::format("version '{}' is not of the form major.minor", version_text));
-  const bool plain = (*version)[0] == kFormatMajor;
-  if (!plain && (*version)[0] != kChannelFormatMajor) {
+  extension.records = (*version)[0] == kRecordsMajor;
+  if (!extension.records && (*version)[0] != kFormatMajor) {
     return inputError(fmt::format("version {} is not supported, only {}.x and {}.x; use a newer heatskin",
-                                  version_text, kFormatMajor, kChannelFormatMajor));
+                                  version_text, kRecordsMajor, kFormatMajor));
   }
-  const bool newer = (*version)[1] > (plain ? kFormatMinor : kChannelFormatMinor);
+  const bool newer = (*version)[1] > (extension.records ? kRecordsMinor : kFormatMinor);
 
   root.size("triangles", extension.triangles, 1, std::numeric_limits<std::uint32_t>::max() - 1);
-  if (plain) {
+  if (extension.records) {
     const std::vector<double> mean = root.numbers("meanColor", 3, 0, 1);
     extension.mean = Vec3(mean[0], mean[1], mean[2]).cast<float>();
   } else {
@@ -366,13 +385,27 @@ Result<ProductExtension> readExtension(const std::string& text) {
   Reader kernels = root.object("kernels");
   kernels.size("bufferView", extension.buffer_view, 0, std::numeric_limits<std::uint32_t>::max());
   kernels.size("count", extension.kernels, 1, kMaxKernels);
+  QuantizeRanges ranges;
   using Limits = KernelRanges;
-  kernels.range("anisotropy", extension.ranges.anisotropy, Limits::kMinAnisotropy, Limits::kMaxAnisotropy);
+  kernels.range("anisotropy", ranges.anisotropy, Limits::kMinAnisotropy, Limits::kMaxAnisotropy);
   // 0.3 itself, which is a little below the nearest float.
   constexpr double kLowestThreshold = 0.3;
   static_assert(static_cast<float>(kLowestThreshold) == Limits::kMinThreshold);
-  kernels.range("threshold", extension.ranges.threshold, kLowestThreshold, Limits::kMaxThreshold);
-  kernels.range("sharpness", extension.ranges.sharpness, Limits::kMinSharpness, Limits::kMaxSharpness);
+  kernels.range("threshold", ranges.threshold, kLowestThreshold, Limits::kMaxThreshold);
+  kernels.range("sharpness", ranges.sharpness, Limits::kMinSharpness, Limits::kMaxSharpness);
+  std::optional<Reader> bits;
+  if (extension.records) {
+    extension.scales = recordScales(ranges);
+  } else {
+    kernels.range("length", ranges.length, Limits::kMinLength, Limits::kMaxLength);
+    extension.scales.ranges = ranges;
+    bits.emplace(kernels.object("bits"));
+    for (const BitsProperty& property : kBitsProperties) {
+      std::size_t value = 1;
+      bits->size(property.name, value, 1, property.most);
+      extension.scales.bits.*property.bits = static_cast<int>(value);
+    }
+  }
 
   Reader evaluator = root.object("evaluator");
   Method method = Method::kLocal;
@@ -403,6 +436,7 @@ Result<ProductExtension> readExtension(const std::string& text) {
   if (!newer) {
     for (Reader* reader : {&root, &kernels, &evaluator, &info})
       reader->finish();
+    if (bits) bits->finish();
   }
   if (error) return *error;
   return extension;

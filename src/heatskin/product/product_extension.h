@@ -19,25 +19,27 @@ namespace heatskin {
 inline constexpr const char* kExtensionName = "HSK_kernel_texture";
 
 /// Readers refuse another major version. A larger minor version only adds properties that may be ignored.
-/// Textures of base_color alone are written as version 1.1, others as 2.0.
-inline constexpr int kFormatMajor = 1, kFormatMinor = 1;
-inline constexpr int kChannelFormatMajor = 2, kChannelFormatMinor = 0;
+inline constexpr int kFormatMajor = 2, kFormatMinor = 0;
+
+/// Read as well: kernels in records, without lengths, of base_color alone.
+inline constexpr int kRecordsMajor = 1, kRecordsMinor = 1;
 
 /// What the extension's object says.
 struct ProductExtension {
   EvaluatorOptions options;
-  QuantizeRanges ranges;
-  ChannelLayout layout;                ///< base_color comes first
-  ChannelValues mean = Vec3f::Zero();  ///< [C] in [0, 1]: part of the channel's range
-  std::size_t kernels = 0;             ///< at least 1
-  std::size_t buffer_view = 0;         ///< index in the file
+  bool records = false;  ///< version 1: kernel_records.h instead of kernel_columns.h
+  KernelScales scales = {{}, {}, defaultChannelBits({})};  ///< all channels of a group have the same bits
+  ChannelLayout layout;                                    ///< base_color comes first
+  ChannelValues mean = Vec3f::Zero();                      ///< [C] in [0, 1]: part of the channel's range
+  std::size_t kernels = 0;                                 ///< at least 1
+  std::size_t buffer_view = 0;                             ///< index in the file
   std::size_t triangles = 0;  ///< of the scene, as a check that the geometry is still the one it was made for
   std::vector<std::size_t> constant_materials;  ///< increasing; their faces have the factor's colour and
                                                 ///< alpha; only where the layout has nothing else
   ProductInfo info;
 };
 
-/// The object as JSON text.
+/// The object as JSON text, of the present version.
 std::string writeExtension(const ProductExtension& extension);
 
 /// The object read back. Refused, with the property's name: another major version, missing and doubled

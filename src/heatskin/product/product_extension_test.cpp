@@ -7,6 +7,8 @@
 
 #include "heatskin/evaluators/method_traits.h"
 
+#include "support/kernel_buffers.h"
+
 namespace heatskin {
 namespace {
 
@@ -29,6 +31,8 @@ ProductExtension unusual() {
   local.proxy_faces = 5000;
   e.options = local;
   e.mean = Vec3f(0.1f, 0.2f, 1.0f);
+  e.scales.bits = {13, 7, 6, 5, 4, 3, 2};
+  e.scales.ranges.length = {0.25, 4};
   e.kernels = 7;
   e.buffer_view = 3;
   e.triangles = 12;
@@ -101,6 +105,16 @@ TEST(ProductExtension, EverythingComesBack) {
   EXPECT_EQ(a.edge_tolerance, b.edge_tolerance);
   EXPECT_EQ(read->mean, e.mean);
   EXPECT_EQ(read->layout, ChannelLayout());
+  EXPECT_FALSE(read->records);
+  EXPECT_EQ(read->scales.channel_bits, e.scales.channel_bits);
+  EXPECT_EQ(read->scales.ranges.length, e.scales.ranges.length);
+  EXPECT_EQ(read->scales.bits.triangle, 13);
+  EXPECT_EQ(read->scales.bits.barycentric, 7);
+  EXPECT_EQ(read->scales.bits.angle, 6);
+  EXPECT_EQ(read->scales.bits.anisotropy, 5);
+  EXPECT_EQ(read->scales.bits.threshold, 4);
+  EXPECT_EQ(read->scales.bits.sharpness, 3);
+  EXPECT_EQ(read->scales.bits.length, 2);
   EXPECT_EQ(read->kernels, e.kernels);
   EXPECT_EQ(read->buffer_view, e.buffer_view);
   EXPECT_EQ(read->triangles, e.triangles);
@@ -165,9 +179,9 @@ void expectEveryPropertyRequiredAndTyped(std::string_view method, std::size_t pr
 }
 
 TEST(ProductExtension, EveryPropertyIsRequiredAndTyped) {
-  expectEveryPropertyRequiredAndTyped("local", 28);
-  expectEveryPropertyRequiredAndTyped("thermal", 24);
-  expectEveryPropertyRequiredAndTyped("spectral", 20);
+  expectEveryPropertyRequiredAndTyped("local", 37);
+  expectEveryPropertyRequiredAndTyped("thermal", 33);
+  expectEveryPropertyRequiredAndTyped("spectral", 29);
 }
 
 TEST(ProductExtension, OptionsOfAnotherMethodAreRefused) {
@@ -221,8 +235,8 @@ TEST(ProductExtension, ValuesOutOfRangeAreRefused) {
   EXPECT_NE(refusalAt("/triangles", -1), "");
   EXPECT_NE(refusalAt("/triangles", 1.5), "");
   EXPECT_NE(refusalAt("/triangles", 4294967296), "");
-  EXPECT_NE(refusalAt("/meanColor/0", 1.001), "");
-  EXPECT_NE(refusalAt("/meanColor/2", -0.001), "");
+  EXPECT_NE(refusalAt("/channels/0/mean/0", 1.001), "");
+  EXPECT_NE(refusalAt("/channels/0/mean/2", -0.001), "");
   EXPECT_NE(refusalAt("/kernels/count", 0), "");
   EXPECT_NE(refusalAt("/kernels/count", 1e300), "");
   EXPECT_NE(refusalAt("/kernels/anisotropy", {2, 1}), "");
@@ -232,6 +246,20 @@ TEST(ProductExtension, ValuesOutOfRangeAreRefused) {
   EXPECT_EQ(refusalAt("/kernels/threshold", {0.3, 0.9}), "") << "0.3 itself, as the documentation says";
   EXPECT_EQ(refusalAt("/kernels/threshold", {0.3f, 0.9}), "");
   EXPECT_NE(refusalAt("/kernels/sharpness", {10, 1e9}), "");
+  EXPECT_NE(refusalAt("/kernels/length", {0, 1}), "");
+  EXPECT_NE(refusalAt("/kernels/length", {1, 17}), "");
+  EXPECT_NE(refusalAt("/kernels/length", {1, 1}), "");
+  for (const char* column :
+       {"triangle", "barycentric", "angle", "anisotropy", "threshold", "sharpness", "length"}) {
+    const std::string pointer = std::string("/kernels/bits/") + column;
+    const int most = pointer.ends_with("triangle") ? 32 : 16;
+    for (const Json& bad : {Json(0), Json(most + 1), Json(-1), Json(8.5), Json("8"), Json(1e300)})
+      EXPECT_NE(refusalAt(pointer.c_str(), bad), "") << column << " " << bad;
+    EXPECT_EQ(refusalAt(pointer.c_str(), 1), "");
+    EXPECT_EQ(refusalAt(pointer.c_str(), most), "");
+  }
+  for (const Json& bad : {Json(0), Json(1), Json(17), Json(2.5), Json()})
+    EXPECT_NE(refusalAt("/channels/0/bits", bad), "") << bad;
   EXPECT_NE(refusalAt("/evaluator/diffusionTime", 0), "");
   EXPECT_NE(refusalAt("/evaluator/windowSigma", -0.1), "");
   EXPECT_NE(refusalAt("/evaluator/maxRadius", 1e6), "");
@@ -265,17 +293,18 @@ TEST(ProductExtension, NumbersThatJsonDoesNotHaveAreRefused) {
 
 TEST(ProductExtension, MajorVersionsMustBeKnownMinorOnesNeedNot) {
   EXPECT_NE(refusalAt("/version", "3.0").find("newer heatskin"), std::string::npos);
-  EXPECT_NE(refusalAt("/version", "2.0").find("has no channels"), std::string::npos);
+  EXPECT_NE(refusalAt("/version", "1.0").find("has no meanColor"), std::string::npos);
   EXPECT_NE(refusalAt("/version", "0.9"), "");
   for (const char* bad : {"", "1", "1.", ".0", "-1.0", "1.0.0", "1.-1", "one", "1.0 ", "99999999999.0"}) {
     EXPECT_NE(refusalAt("/version", bad), "") << bad;
   }
-  EXPECT_EQ(refusalAt("/version", "1.7"), "");
+  EXPECT_EQ(refusalAt("/version", "2.7"), "");
   Json newer = Json::parse(writeExtension(unusual()));
-  newer["version"] = "1.7";
+  newer["version"] = "2.7";
   newer["kernels"]["colourful"] = true;
+  newer["kernels"]["bits"]["colourful"] = 3;
   EXPECT_EQ(refusal(newer), "") << "properties of later minor versions may be ignored";
-  newer["version"] = "1.0";
+  newer["version"] = "2.0";
   EXPECT_NE(refusal(newer), "");
 }
 
@@ -287,37 +316,70 @@ ProductExtension eleven() {
                                    {"height", 1, 0, {-0.1f, 3}},
                                    {"slope", 2, 0, {-1, 1}},
                                    {"glow", 4, 0, {0, 50}}});
+  e.scales.channel_bits = {11, 11, 11, 8, 13, 2, 2, 16, 16, 16, 16};
   e.mean.resize(11);
   for (Eigen::Index c = 0; c < 11; ++c)
     e.mean[c] = 0.09f * static_cast<float>(c);
   return e;
 }
 
-TEST(ProductExtension, ABaseColourIsVersionOneAndAnyOtherChannelsAreVersionTwo) {
-  const Json one = Json::parse(writeExtension(unusual())), two = Json::parse(writeExtension(eleven()));
-  EXPECT_EQ(one["version"], "1.1");
-  EXPECT_FALSE(one.contains("channels"));
-  EXPECT_EQ(two["version"], "2.0");
-  EXPECT_FALSE(two.contains("meanColor"));
+TEST(ProductExtension, ChannelsComeBack) {
   const ProductExtension e = eleven();
-  const auto read = readExtension(two.dump());
+  const Json json = Json::parse(writeExtension(e));
+  EXPECT_EQ(json["version"], "2.0");
+  const auto read = readExtension(json.dump());
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->layout, e.layout);
   EXPECT_EQ(read->mean, e.mean);
+  EXPECT_EQ(read->scales.channel_bits, e.scales.channel_bits);
   EXPECT_EQ(writeExtension(*read), writeExtension(e));
-  // Version 2 may hold a base colour alone; who writes it again makes it a version 1.
-  Json plain = two;
+  Json plain = json;
   plain["channels"].erase(plain["channels"].begin() + 1, plain["channels"].end());
   const auto alone = readExtension(plain.dump());
   ASSERT_TRUE(alone) << alone.error().message;
   EXPECT_EQ(alone->layout, ChannelLayout());
-  EXPECT_EQ(Json::parse(writeExtension(*alone))["version"], "1.1");
   // Minor versions as ever.
-  Json newer = two;
+  Json newer = json;
   newer["channels"][1]["surprise"] = 1;
   EXPECT_NE(refusal(newer).find("surprise"), std::string::npos);
   newer["version"] = "2.3";
   EXPECT_EQ(refusal(newer), "");
+}
+
+TEST(ProductExtension, VersionOneIsReadAndWrittenAsVersionTwo) {
+  ProductExtension e = unusual();
+  e.constant_materials = {1, 4};
+  const Json one = Json::parse(testing::versionOneJson(e));
+  EXPECT_EQ(one["version"], "1.1");
+  for (const char* version : {"1.0", "1.1", "1.7"}) {
+    Json json = one;
+    json["version"] = version;
+    const auto read = readExtension(json.dump());
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_TRUE(read->records);
+    EXPECT_EQ(read->layout, ChannelLayout());
+    EXPECT_EQ(read->mean, e.mean);
+    EXPECT_EQ(read->kernels, e.kernels);
+    EXPECT_EQ(read->constant_materials, e.constant_materials);
+    EXPECT_EQ(read->scales.bits.barycentric, 16);
+    EXPECT_EQ(read->scales.channel_bits, (std::vector<int>{11, 11, 10}));
+  }
+  // It has no properties of version 2, and version 2 has none of its own.
+  for (const auto& [pointer, value] : {std::pair<const char*, Json>{"/channels", Json::array()},
+                                       {"/kernels/bits", Json::object()},
+                                       {"/kernels/length", {1, 2}},
+                                       {"/kernels/surprise", 1}}) {
+    Json json = one;
+    json[Json::json_pointer(pointer)] = value;
+    EXPECT_NE(refusal(json).find("unknown property"), std::string::npos) << pointer;
+    json["version"] = "1.2";
+    EXPECT_EQ(refusal(json), "") << pointer;
+  }
+  for (const Json& mean : {Json({0.5, 0.5}), Json({0.5, 0.5, 1.01}), Json({0.5, 0.5, "1"}), Json()}) {
+    Json json = one;
+    json["meanColor"] = mean;
+    EXPECT_NE(refusal(json).find("meanColor"), std::string::npos) << mean;
+  }
 }
 
 TEST(ProductExtension, HostileChannelsAreRefused) {
@@ -339,7 +401,7 @@ TEST(ProductExtension, HostileChannelsAreRefused) {
   EXPECT_TRUE(refused("/channels", many));
   for (std::size_t g = 0; g < 5; ++g) {
     const std::string at = "/channels/" + std::to_string(g);
-    for (const char* key : {"/name", "/count", "/range", "/mean"}) {
+    for (const char* key : {"/name", "/count", "/range", "/bits", "/mean"}) {
       Json missing = good;
       missing["channels"][g].erase(key + 1);
       EXPECT_NE(refusal(missing).find(key + 1), std::string::npos);

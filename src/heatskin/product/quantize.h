@@ -1,18 +1,17 @@
 #pragma once
 
-// Kernels as 20 bytes each, and two more for every channel beyond base_color: the buffer of
-// HSK_kernel_texture (docs/format.md). The codes have fixed steps, so reading and writing again changes
-// nothing.
+// Values of a kernel as whole numbers of few bits, and back (docs/format.md). The codes have fixed steps, so
+// reading and writing again changes nothing.
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <numbers>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
+#include "heatskin/base/channel_layout.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/product/source_triangles.h"
@@ -26,6 +25,7 @@ struct StoredKernel {
   float anisotropy = 1;
   float threshold = 0.5f;
   float sharpness = 10;
+  float length = 1;
   ChannelValues channels = Vec3f::Zero();  ///< [C] residuals in [-1, 1]; the first three are base_color's
 };
 
@@ -34,29 +34,58 @@ struct QuantizeRanges {
   std::array<double, 2> anisotropy = {KernelRanges::kMinAnisotropy, KernelRanges::kMaxAnisotropy};
   std::array<double, 2> threshold = {KernelRanges::kMinThreshold, KernelRanges::kMaxThreshold};
   std::array<double, 2> sharpness = {KernelRanges::kMinSharpness, KernelRanges::kMaxSharpness};
+  std::array<double, 2> length = {KernelRanges::kMinLength, KernelRanges::kMaxLength};
+};
+
+/// Bits of the codes; a file says which it used. With these, and barycentricBits(), a fit of 44 to 50 dB
+/// loses 0.006 to 0.015 dB (docs/format.md, *Size and loss*).
+struct KernelBits {
+  int triangle = 32;  ///< of the largest difference of neighbours in the order of triangles
+  int barycentric = 12;
+  int angle = 9;
+  int anisotropy = 9;
+  int threshold = 12;
+  int sharpness = 8;
+  /// A multiple of 3, so that the length 1 has a code: it is 10/14 of the way from 2^-10 to 2^4, and 2^n - 1
+  /// is a multiple of 7 if and only if n is one of 3.
+  int length = 12;
+};
+
+/// Bits of the residuals of base_color and of other groups of channels. Others may be heights or normals,
+/// where steps show more easily.
+inline constexpr int kColorBits = 11, kOtherChannelBits = 13;
+
+/// What turns codes into values.
+struct KernelScales {
+  QuantizeRanges ranges;
+  KernelBits bits;
+  std::vector<int> channel_bits;  ///< [C] 2 to 16
+};
+
+/// Bits for every channel of a layout.
+std::vector<int> defaultChannelBits(const ChannelLayout& layout);
+
+/// The codes of a kernel.
+struct KernelCodes {
+  std::uint32_t triangle = 0;
+  std::uint32_t b0 = 0, b1 = 0;  ///< of corners 0 and 1; that of corner 2 is what is missing to 2^bits - 1
+  std::uint32_t angle = 0, anisotropy = 0, threshold = 0, sharpness = 0, length = 0;
+  std::array<std::uint16_t, kMaxChannels> channels{};
+
+  bool operator==(const KernelCodes&) const = default;
 };
 
 /// Radians from one code of an angle to the next.
-inline constexpr double kAngleStep = std::numbers::pi / 65536;
-
-/// Part of the range from one code of a channel beyond base_color to the next.
-inline constexpr double kChannelStep = 1.0 / 32767;
-
-/// Bytes of one kernel with the three channels of base_color.
-inline constexpr std::size_t kKernelBytes = 20;
-
-/// Bytes of one kernel with 3 channels or more.
-constexpr std::size_t kernelBytes(std::size_t channels) {
-  return kKernelBytes + 2 * (channels - 3);
+constexpr double angleStep(int bits) {
+  return std::numbers::pi / static_cast<double>(std::uint32_t{1} << bits);
 }
 
-/// Writes kernel codes; values beyond the ranges are clamped, and all must be numbers. `out` has
-/// kernelBytes() of the kernel's channels.
-void packKernel(const StoredKernel& kernel, const QuantizeRanges& ranges, std::span<std::uint8_t> out);
+/// Codes of a kernel; values beyond the ranges are clamped, and all must be numbers.
+KernelCodes encodeKernel(const StoredKernel& kernel, const KernelScales& scales);
 
-/// Reads the codes of a kernel with as many channels as `bytes` has room for. Fails with a reason if a code
-/// means nothing (barycentric coordinates beyond 1, unused codes of channels); the triangle is not checked.
-std::optional<std::string> unpackKernel(std::span<const std::uint8_t> bytes, const QuantizeRanges& ranges,
+/// Values of codes that have no more bits than the scales say. Fails with a reason if one means nothing
+/// (barycentric coordinates beyond 1, unused codes of channels); the triangle is not checked.
+std::optional<std::string> decodeKernel(const KernelCodes& codes, const KernelScales& scales,
                                         StoredKernel& out);
 
 }  // namespace heatskin

@@ -12,17 +12,22 @@
 namespace heatskin {
 namespace {
 
-using Code = std::array<std::uint8_t, kKernelBytes>;
-
-Code pack(const StoredKernel& kernel) {
-  Code code{};
-  packKernel(kernel, {}, code);
-  return code;
+/// What a file of a base colour uses, but for the bits of triangles and barycentric coordinates.
+KernelScales usualScales() {
+  return {{}, {}, defaultChannelBits({})};
 }
 
-StoredKernel unpack(const Code& code) {
+/// So many bits for everything but triangles.
+KernelScales scalesOf(int bits, std::size_t channels = 3) {
+  KernelScales scales;
+  scales.bits = {32, bits, bits, bits, bits, bits, bits};
+  scales.channel_bits.assign(channels, std::max(bits, 2));
+  return scales;
+}
+
+StoredKernel decoded(const KernelCodes& codes, const KernelScales& scales) {
   StoredKernel kernel;
-  EXPECT_EQ(unpackKernel(code, {}, kernel), std::nullopt);
+  EXPECT_EQ(decodeKernel(codes, scales, kernel), std::nullopt);
   return kernel;
 }
 
@@ -45,171 +50,173 @@ StoredKernel randomKernel(std::uint64_t i) {
   k.threshold = std::clamp(static_cast<float>(1 - 0.7 * std::exp(-crowd * uniform())),
                            KernelRanges::kMinThreshold, KernelRanges::kMaxThreshold);
   k.sharpness = static_cast<float>(10 + 190 * uniform());
+  k.length = static_cast<float>(std::exp2(14 * uniform() - 10));
   k.channels = Vec3(2 * uniform() - 1, 2 * uniform() - 1, 2 * uniform() - 1).cast<float>();
   return k;
 }
 
-// Steps: 16 bits of the unit interval, of pi, of log 200, of the logarithm of 1 - eps, of log 20.
-constexpr double kUnitStep = 1.0 / 65535;
-constexpr double kAngleStep = std::numbers::pi / 65536;
-const double kAnisotropyStep = std::log(200.0) / 65535;
-const double kThresholdStep = std::log(0.7 / 0x1.0p-24) / 65535;
-const double kSharpnessStep = std::log(20.0) / 65535;
 /// Half a step, plus what float32 rounds away.
 constexpr double kHalf = 0.5001;
 
 TEST(Quantize, EveryValueIsWithinHalfAStep) {
-  for (std::uint64_t i = 0; i < 20000; ++i) {
-    const StoredKernel k = randomKernel(i), q = unpack(pack(k));
-    ASSERT_EQ(q.position.triangle, k.position.triangle);
-    // Three codes that add up to one: the largest remainder may cost a whole step.
-    ASSERT_LE((q.position.barycentric - k.position.barycentric).cwiseAbs().maxCoeff(), 1.0001 * kUnitStep);
-    ASSERT_NEAR(q.position.barycentric.sum(), 1, 1e-12);
-    ASSERT_GE(q.position.barycentric.minCoeff(), 0);
-    const double turn = std::abs(q.angle - k.angle);
-    ASSERT_LE(std::min(turn, std::numbers::pi - turn), kHalf * kAngleStep);
-    ASSERT_LE(std::abs(std::log(q.anisotropy / k.anisotropy)), kHalf * kAnisotropyStep + 1e-7);
-    ASSERT_LE(std::abs(std::log(q.sharpness / k.sharpness)), kHalf * kSharpnessStep + 1e-7);
-    // 1 - eps is a whole number of 2^-24 steps near 1.
-    ASSERT_LE(std::abs((1.0 - q.threshold) - (1.0 - k.threshold)),
-              (1.0 - k.threshold) * kHalf * kThresholdStep + 0x1.0p-25);
-    ASSERT_LE(std::abs(q.channels[0] - k.channels[0]), kHalf / 1023);
-    ASSERT_LE(std::abs(q.channels[1] - k.channels[1]), kHalf / 1023);
-    ASSERT_LE(std::abs(q.channels[2] - k.channels[2]), kHalf / 511);
-  }
-}
-
-TEST(Quantize, WhatWasReadIsWrittenTheSame) {
-  for (std::uint64_t i = 0; i < 50000; ++i) {
-    const Code code = pack(randomKernel(i));
-    ASSERT_EQ(pack(unpack(code)), code) << "kernel " << i;
-  }
-}
-
-TEST(Quantize, ValuesStayInTheirRanges) {
-  Code low{}, high;
-  high.fill(255);
-  high[4] = high[5] = 0;                                               // barycentric coordinates 0, 1, 0
-  high[16] = 0xFE, high[17] = 0xF7, high[18] = 0xBF, high[19] = 0xFF;  // 2046, 2046, 1022
-  const StoredKernel a = unpack(low), b = unpack(high);
-  EXPECT_EQ(a.anisotropy, KernelRanges::kMinAnisotropy);
-  EXPECT_EQ(b.anisotropy, KernelRanges::kMaxAnisotropy);
-  EXPECT_EQ(a.threshold, KernelRanges::kMinThreshold);
-  EXPECT_EQ(b.threshold, KernelRanges::kMaxThreshold);
-  EXPECT_EQ(a.sharpness, KernelRanges::kMinSharpness);
-  EXPECT_EQ(b.sharpness, KernelRanges::kMaxSharpness);
-  EXPECT_EQ(Vec3f(a.channels), Vec3f(-1, -1, -1));
-  EXPECT_EQ(Vec3f(b.channels), Vec3f(1, 1, 1));
-  EXPECT_EQ(a.position.barycentric, Vec3(0, 0, 1));
-  EXPECT_EQ(b.position.barycentric, Vec3(0, 1, 0));
-  EXPECT_LT(b.angle, std::numbers::pi);
-}
-
-TEST(Quantize, AScaleFromExactlyTheLeastThresholdStaysInRange) {
-  QuantizeRanges ranges;
-  ranges.threshold = {0.3, 1 - 0x1p-24};
-  for (std::uint32_t code = 0; code <= 65535; ++code) {
-    Code bytes{};
-    bytes[12] = static_cast<std::uint8_t>(code);
-    bytes[13] = static_cast<std::uint8_t>(code >> 8);
-    StoredKernel kernel;
-    ASSERT_FALSE(unpackKernel(bytes, ranges, kernel));
-    ASSERT_GE(kernel.threshold, KernelRanges::kMinThreshold) << code;
-    ASSERT_LE(kernel.threshold, KernelRanges::kMaxThreshold) << code;
-    Code again{};
-    packKernel(kernel, ranges, again);
-    const std::uint32_t back = again[12] + 256u * again[13];
-    // From where 1 - x is 2^-24 (the spacing of floats) over 2.5e-4 (the step of the scale), neighbouring
-    // codes share a float.
-    if (kernel.threshold < 0.9997f) {
-      ASSERT_EQ(back, code);
+  std::vector<KernelScales> all = {usualScales()};
+  for (const int bits : {2, 6, 9, 12, 16})
+    all.push_back(scalesOf(bits));
+  for (const KernelScales& scales : all) {
+    const KernelBits& bits = scales.bits;
+    const auto steps = [](int n) { return std::exp2(n) - 1; };
+    for (std::uint64_t i = 0; i < 10000; ++i) {
+      const StoredKernel k = randomKernel(i), q = decoded(encodeKernel(k, scales), scales);
+      ASSERT_EQ(q.position.triangle, k.position.triangle);
+      // Three codes that add up to one: the largest remainder may cost a whole step.
+      ASSERT_LE((q.position.barycentric - k.position.barycentric).cwiseAbs().maxCoeff(),
+                1.0001 / steps(bits.barycentric));
+      ASSERT_NEAR(q.position.barycentric.sum(), 1, 1e-12);
+      ASSERT_GE(q.position.barycentric.minCoeff(), 0);
+      const double turn = std::abs(q.angle - k.angle);
+      ASSERT_LE(std::min(turn, std::numbers::pi - turn), kHalf * angleStep(bits.angle));
+      const auto expectLogarithm = [](float value, float exact, double step) {
+        ASSERT_LE(std::abs(std::log(static_cast<double>(value) / exact)), kHalf * step + 1e-7);
+      };
+      expectLogarithm(q.anisotropy, k.anisotropy, std::log(200.0) / steps(bits.anisotropy));
+      expectLogarithm(q.sharpness, k.sharpness, std::log(20.0) / steps(bits.sharpness));
+      expectLogarithm(q.length, k.length, std::log(0x1p14) / steps(bits.length));
+      // 1 - eps is a whole number of 2^-24 steps near 1.
+      const double factor = std::exp(kHalf * std::log(0.7 / 0x1.0p-24) / steps(bits.threshold));
+      ASSERT_LE(1.0 - q.threshold, (1.0 - k.threshold) * factor + 0x1.0p-25);
+      ASSERT_GE(1.0 - q.threshold, (1.0 - k.threshold) / factor - 0x1.0p-25);
+      for (Eigen::Index c = 0; c < 3; ++c) {
+        const int n = scales.channel_bits[static_cast<std::size_t>(c)];
+        ASSERT_LE(std::abs(q.channels[c] - k.channels[c]), kHalf / (std::exp2(n - 1) - 1) + 1e-7);
+      }
     }
   }
 }
 
-TEST(Quantize, NoColourAndBlackStayExact) {
+TEST(Quantize, WhatWasReadIsWrittenTheSame) {
+  for (int bits = 1; bits <= 16; ++bits) {
+    for (const KernelScales& scales : {usualScales(), scalesOf(bits)}) {
+      for (std::uint64_t i = 0; i < 5000; ++i) {
+        const KernelCodes codes =
+            encodeKernel(randomKernel(i + 5000 * static_cast<std::uint64_t>(bits)), scales);
+        ASSERT_TRUE(encodeKernel(decoded(codes, scales), scales) == codes) << bits << " bits, kernel " << i;
+      }
+    }
+  }
+}
+
+TEST(Quantize, ValuesStayInTheirRanges) {
+  for (const int bits : {1, 8, 9, 16}) {
+    const KernelScales scales = scalesOf(bits);
+    const std::uint32_t full = (1u << bits) - 1;
+    const auto largest = static_cast<std::uint16_t>((1u << scales.channel_bits[0]) - 2);
+    KernelCodes low, high;
+    high.b1 = high.angle = high.anisotropy = high.threshold = high.sharpness = high.length = full;
+    std::fill_n(high.channels.begin(), 3, largest);
+    const StoredKernel a = decoded(low, scales), b = decoded(high, scales);
+    EXPECT_EQ(a.anisotropy, KernelRanges::kMinAnisotropy);
+    EXPECT_EQ(b.anisotropy, KernelRanges::kMaxAnisotropy);
+    EXPECT_EQ(a.threshold, KernelRanges::kMinThreshold);
+    EXPECT_EQ(b.threshold, KernelRanges::kMaxThreshold);
+    EXPECT_EQ(a.sharpness, KernelRanges::kMinSharpness);
+    EXPECT_EQ(b.sharpness, KernelRanges::kMaxSharpness);
+    EXPECT_EQ(a.length, KernelRanges::kMinLength);
+    EXPECT_EQ(b.length, KernelRanges::kMaxLength);
+    EXPECT_EQ(Vec3f(a.channels), Vec3f(-1, -1, -1));
+    EXPECT_EQ(Vec3f(b.channels), Vec3f(1, 1, 1));
+    EXPECT_EQ(a.position.barycentric, Vec3(0, 0, 1));
+    EXPECT_EQ(b.position.barycentric, Vec3(0, 1, 0));
+    EXPECT_LT(b.angle, std::numbers::pi);
+  }
+}
+
+TEST(Quantize, ValuesBeyondTheRangesAreClamped) {
   StoredKernel k;
-  EXPECT_EQ(Vec3f(unpack(pack(k)).channels), Vec3f(Vec3f::Zero()));
+  k.anisotropy = 0, k.threshold = 1, k.sharpness = 1e30f, k.length = -1;
+  k.channels = Vec3f(-2, 2, 0);
+  const StoredKernel q = decoded(encodeKernel(k, usualScales()), usualScales());
+  EXPECT_EQ(q.anisotropy, KernelRanges::kMinAnisotropy);
+  EXPECT_EQ(q.threshold, KernelRanges::kMaxThreshold);
+  EXPECT_EQ(q.sharpness, KernelRanges::kMaxSharpness);
+  EXPECT_EQ(q.length, KernelRanges::kMinLength);
+  EXPECT_EQ(Vec3f(q.channels), Vec3f(-1, 1, 0));
+}
+
+TEST(Quantize, AScaleFromExactlyTheLeastThresholdStaysInRange) {
+  KernelScales scales = scalesOf(16);
+  scales.ranges.threshold = {0.3, 1 - 0x1p-24};
+  for (std::uint32_t code = 0; code <= 65535; ++code) {
+    KernelCodes codes;
+    codes.threshold = code;
+    const StoredKernel kernel = decoded(codes, scales);
+    ASSERT_GE(kernel.threshold, KernelRanges::kMinThreshold) << code;
+    ASSERT_LE(kernel.threshold, KernelRanges::kMaxThreshold) << code;
+    // From where 1 - x is 2^-24 (the spacing of floats) over 2.5e-4 (the step of the scale), neighbouring
+    // codes share a float.
+    if (kernel.threshold < 0.9997f) {
+      ASSERT_EQ(encodeKernel(kernel, scales).threshold, code);
+    }
+  }
+}
+
+TEST(Quantize, NoColourAndALengthOfOneStayExact) {
+  const StoredKernel q = decoded(encodeKernel({}, usualScales()), usualScales());
+  EXPECT_EQ(Vec3f(q.channels), Vec3f(Vec3f::Zero()));
+  EXPECT_EQ(q.length, 1);
 }
 
 TEST(Quantize, AnAngleOfPiIsZero) {
   StoredKernel k;
   k.angle = std::numbers::pi;
-  EXPECT_EQ(unpack(pack(k)).angle, 0);
+  EXPECT_EQ(encodeKernel(k, usualScales()).angle, 0u);
   k.angle = -1e-9;
-  EXPECT_EQ(unpack(pack(k)).angle, 0);
+  EXPECT_EQ(encodeKernel(k, usualScales()).angle, 0u);
 }
 
-TEST(Quantize, ThresholdsNextToOneKeepTheirLastBit) {
-  for (int steps = 1; steps < 1000; ++steps) {
-    StoredKernel k;
-    k.threshold = 1.0f - static_cast<float>(steps) * 0x1.0p-24f;
-    EXPECT_EQ(unpack(pack(k)).threshold, k.threshold);
-  }
-}
-
-TEST(Quantize, BytesAreAsDocumented) {
+TEST(Quantize, CodesAreAsDocumented) {
   StoredKernel k;
   k.position = {0x01020304, {0.25, 0.5, 0.25}};
   k.angle = std::numbers::pi / 2;
   k.anisotropy = 200;
   k.threshold = 0.3f;
   k.sharpness = 10;
+  k.length = 1;
   k.channels = Vec3f(-1, 0, 1);
-  const Code code = pack(k);
-  const Code expected = {4,    3,    2, 1, 0x00, 0x40, 0xFF, 0x7F, 0x00, 0x80,
-                         0xFF, 0xFF, 0, 0, 0,    0,    0x00, 0xF8, 0x9F, 0xFF};
-  // 0.25 x 65535 = 16383.75 and 0.5 x 65535 = 32767.5: what is missing goes to the largest remainders.
-  EXPECT_EQ(code, expected);
+  const KernelCodes codes = encodeKernel(k, usualScales());
+  EXPECT_EQ(codes.triangle, 0x01020304u);
+  // 0.25 x 4095 = 1023.75 and 0.5 x 4095 = 2047.5: what is missing goes to the largest remainders.
+  EXPECT_EQ(codes.b0, 1024u);
+  EXPECT_EQ(codes.b1, 2047u);
+  EXPECT_EQ(codes.angle, 256u);
+  EXPECT_EQ(codes.anisotropy, 511u);
+  EXPECT_EQ(codes.threshold, 0u);
+  EXPECT_EQ(codes.sharpness, 0u);
+  EXPECT_EQ(codes.length, 2925u) << "ten fourteenths of 4095";
+  EXPECT_EQ(codes.channels[0], 0u);
+  EXPECT_EQ(codes.channels[1], 1023u);
+  EXPECT_EQ(codes.channels[2], 2046u);
 }
 
-TEST(Quantize, FurtherChannelsHaveTwoBytesEach) {
-  EXPECT_EQ(kernelBytes(3), kKernelBytes);
-  for (const std::size_t channels : {4u, 11u, 16u}) {
-    const RandomStream random(9, channels);
-    std::vector<std::uint8_t> code(kernelBytes(channels)), again(code.size());
-    ASSERT_EQ(code.size(), 20 + 2 * (channels - 3));
-    for (std::uint64_t i = 0; i < 2000; ++i) {
-      StoredKernel k = randomKernel(i);
-      const Code colors = pack(k);
-      k.channels.conservativeResize(static_cast<Eigen::Index>(channels));
-      for (std::size_t c = 3; c < channels; ++c) {
-        // Beyond both ends, too, and exactly nothing.
-        const auto value = static_cast<float>(2.2 * random.uniform(16 * i + c) - 1.1);
-        k.channels[static_cast<Eigen::Index>(c)] = c == 3 && i % 3 == 0 ? 0.0f : value;
-      }
-      packKernel(k, {}, code);
-      ASSERT_TRUE(std::equal(colors.begin(), colors.end(), code.begin())) << "the rest is what it was";
-      StoredKernel q;
-      ASSERT_EQ(unpackKernel(code, {}, q), std::nullopt);
-      ASSERT_EQ(q.channels.size(), k.channels.size());
-      for (Eigen::Index c = 3; c < q.channels.size(); ++c)
-        ASSERT_LE(std::abs(q.channels[c] - std::clamp(k.channels[c], -1.0f, 1.0f)), kHalf * kChannelStep);
-      if (i % 3 == 0) {
-        ASSERT_EQ(q.channels[3], 0.0f);
-      }
-      packKernel(q, {}, again);
-      ASSERT_EQ(again, code);
-    }
-    code[20] = code[21] = 0xFF;
-    StoredKernel kernel;
-    EXPECT_NE(unpackKernel(code, {}, kernel), std::nullopt) << "65535 is no code";
-    code[20] = 0xFE;
-    EXPECT_EQ(unpackKernel(code, {}, kernel), std::nullopt);
-    EXPECT_EQ(kernel.channels[3], 1.0f);
-  }
+TEST(Quantize, EveryChannelHasTheBitsOfItsGroup) {
+  const auto layout = *ChannelLayout::make({{"base_color", 3}, {"alpha", 1}, {"glow", 2, 0, {-3, 40}}});
+  const auto bits = defaultChannelBits(layout);
+  EXPECT_EQ(bits, (std::vector<int>{kColorBits, kColorBits, kColorBits, kOtherChannelBits, kOtherChannelBits,
+                                    kOtherChannelBits}));
 }
 
 TEST(Quantize, CodesWithoutMeaningAreRefused) {
   StoredKernel kernel;
-  Code code{};
-  code[4] = code[5] = code[6] = 255, code[7] = 1;
-  EXPECT_NE(unpackKernel(code, {}, kernel), std::nullopt);
-  for (const std::uint32_t color : {2047u, 2047u << 11, 1023u << 22}) {
-    code = {};
-    for (std::size_t i = 0; i < 4; ++i)
-      code[16 + i] = static_cast<std::uint8_t>(color >> (8 * i));
-    EXPECT_NE(unpackKernel(code, {}, kernel), std::nullopt) << color;
+  KernelCodes codes;
+  codes.b0 = 4000, codes.b1 = 95;
+  EXPECT_EQ(decodeKernel(codes, usualScales(), kernel), std::nullopt);
+  codes.b1 = 96;
+  EXPECT_NE(decodeKernel(codes, usualScales(), kernel), std::nullopt);
+  for (std::size_t c = 0; c < 16; ++c) {
+    codes = {};
+    codes.channels[c] = 2047;
+    EXPECT_NE(decodeKernel(codes, scalesOf(11, 16), kernel), std::nullopt) << c;
+    codes.channels[c] = 2046;
+    EXPECT_EQ(decodeKernel(codes, scalesOf(11, 16), kernel), std::nullopt) << c;
   }
 }
 

@@ -1,0 +1,38 @@
+#pragma once
+
+// Codes of all kernels as columns in one zlib stream: the buffer of HSK_kernel_texture (docs/format.md). A
+// column is cut into planes of a byte per kernel, and deflate gets a Huffman table for each.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "heatskin/base/result.h"
+#include "heatskin/product/quantize.h"
+
+namespace heatskin {
+
+/// A file has at least one byte for so many of its planes. Only kernels that are all alike would take less:
+/// the limit keeps a small file from asking for much memory.
+inline constexpr std::size_t kMostInflation = 64;
+
+/// The order of kernels in a file: by triangle, then by the first barycentric code. Equal ones keep theirs.
+void sortKernels(std::vector<KernelCodes>& codes);
+
+/// Bits of the largest difference of neighbouring triangles of sorted kernels, at least 1.
+int triangleBits(std::span<const KernelCodes> sorted);
+
+/// Bytes of the planes of one kernel.
+std::size_t planeBytes(const KernelScales& scales);
+
+/// `sorted` is sortKernels()'s, with no more bits than the scales say.
+std::vector<std::uint8_t> packColumns(std::span<const KernelCodes> sorted, const KernelScales& scales);
+
+/// The codes of `count` kernels, each of no more bits than the scales say. Refused: anything but one zlib
+/// stream of exactly that many planes, and codes with more bits. Allocates no more than kMostInflation times
+/// what is there.
+Result<std::vector<KernelCodes>> unpackColumns(std::span<const std::uint8_t> bytes, std::size_t count,
+                                               const KernelScales& scales);
+
+}  // namespace heatskin
