@@ -61,7 +61,8 @@ Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, Metho
   if (!made) return made.error();
   auto& evaluator = static_cast<fields::FieldEvaluator&>(**made);
   const Appearance appearance(asset, surface);
-  Trainer trainer(surface, AppearanceTarget(appearance, config->train.filter), evaluator,
+  const AppearanceTarget target(appearance, config->train.filter);
+  Trainer trainer(surface, target, evaluator,
                   trainOptions(*config));
   const int all = threadCount();
   for (int i = 0; i < kWarmSteps; ++i)

@@ -157,14 +157,15 @@ Result<Costs> measure(const Shape& shape, std::size_t faces, const BenchOptions&
   const auto chosen = farthestPoints(places, kKernels, 0);
   costs.farthest = watch.lap();
 
-  FitConfig config = *presetConfig("default");
+  FitConfig config = *presetConfig("compact");
   config.train.steps = 5000;  // of which few are made
   config.train.start.kernels = kKernels;
   config.train.density.max_kernels = kKernels;
   config.train.sampling.pool = kPool;
   config.train.seed = options.seed;
   local::LocalEvaluator evaluator(*surface, config.evaluator.local);
-  Trainer trainer(*surface, AppearanceTarget(appearance, config.train.filter), evaluator,
+  const AppearanceTarget target(appearance, config.train.filter);
+  Trainer trainer(*surface, target, evaluator,
                   trainOptions(config));
   watch.lap();
   evaluator.rebuild(trainer.kernels());

@@ -206,7 +206,8 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
   for (int r = 0; r < 3; ++r) {
     init.push_back(secondsOf([&] {
       local::LocalEvaluator evaluator(subject.surface, config.evaluator.local);
-      const Trainer trainer(subject.surface, AppearanceTarget(subject.appearance, config.train.filter),
+      const AppearanceTarget target(subject.appearance, config.train.filter);
+      const Trainer trainer(subject.surface, target, 
                             evaluator, trainOptions(config));
       evaluator.rebuild(trainer.kernels());
     }));
@@ -214,7 +215,8 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
   rows.push_back(measuredRow("init_s", "s", init));
 
   local::LocalEvaluator evaluator(subject.surface, config.evaluator.local);
-  Trainer trainer(subject.surface, AppearanceTarget(subject.appearance, config.train.filter), evaluator,
+  const AppearanceTarget target(subject.appearance, config.train.filter);
+  Trainer trainer(subject.surface, target, evaluator,
                   trainOptions(config));
   std::vector<double> steps;
   if (progress != nullptr) progress->begin("fit", static_cast<std::size_t>(config.train.steps));

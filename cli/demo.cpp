@@ -91,7 +91,7 @@ class Demo : public Verb {
     warnAbout(session, *subject);
 
     FitJob job;
-    auto config = presetConfig("default");
+    auto config = presetConfig("compact");
     if (!config) return config.error();
     job.config = std::move(*config);
     job.config.train.steps = steps_;

@@ -59,7 +59,8 @@ std::string decibels(double psnr) {
 }
 
 void addEvaluation(Json& document, const Evaluation& evaluation) {
-  addDecibels(document, "surface_psnr", evaluation.surface_psnr);
+  addDecibels(document, "surface_psnr", evaluation.surface_psnr_nearest);
+  addDecibels(document, "surface_psnr_filtered", evaluation.surface_psnr_filtered);
   if (evaluation.channels.size() > 1) {
     for (const ChannelQuality& channel : evaluation.channels)
       addDecibels(document["channels"][channel.name], "psnr", channel.psnr);
@@ -109,7 +110,10 @@ std::vector<std::string> evaluationFiles() {
 ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
   ReportPage::Rows rows;
   rows.emplace_back("surface",
-                    fmt::format("{} on {} points (textures read {})", decibels(evaluation.surface_psnr),
+                    fmt::format("{} as renderers filter textures, {} against the nearest texel ({} points; textures of "
+                                "pictures read {})",
+                                decibels(evaluation.surface_psnr_filtered),
+                                decibels(evaluation.surface_psnr_nearest),
                                 grouped(evaluation.surface_samples), filterPhrase(evaluation.filter_used)));
   for (const ChannelQuality& channel : evaluation.channels) {
     if (channel.name != "base_color") rows.emplace_back(channel.name, decibels(channel.psnr));

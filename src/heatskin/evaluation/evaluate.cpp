@@ -105,6 +105,20 @@ Result<void> measureSurface(const KernelTexture& texture, const Reference& refer
   if (!(all.seen > 0)) return inputError("nothing of the reference is visible: there is nothing to compare");
   // Without alpha the same number as ever, to the bit.
   result.surface_psnr = reference.appearance().hasAlpha() ? all.psnr() : *decibels;
+  const auto against = [&](Filter filter) {
+    if (filter == options.filter) return result.surface_psnr;
+    std::vector<Vec3f> other(points.size());
+    std::vector<float> seen(points.size());
+    std::vector<int> ignored(points.size());
+    reference.look(points, other, seen, ignored, filter);
+    SurfaceSums sums;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      if (seen[i] > 0) sums.add(other[i], colors[i], weights[i], seen[i]);
+    }
+    return sums.psnr();
+  };
+  result.surface_psnr_nearest = against(options.filter == Filter::kPaper ? Filter::kPaper : Filter::kNearest);
+  result.surface_psnr_filtered = against(Filter::kAuto);
   result.coverage_below_half = all.below_half / all.seen;
   result.coverage_defect = all.wrong / all.seen;
   result.coverage_below_one = all.below_one / all.seen;

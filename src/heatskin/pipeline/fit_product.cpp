@@ -21,6 +21,7 @@
 #include "heatskin/product/asset_constants.h"
 #include "heatskin/product/product.h"
 #include "heatskin/product/product_writer.h"
+#include "heatskin/product/stored_kernels.h"
 #include "heatskin/training/coverage.h"
 #include "heatskin/version.h"
 
@@ -152,6 +153,13 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   FitControl control = job.control;
   if (control.cache == nullptr) control.cache = &own_cache.emplace(PreprocessingCache::fromEnvironment());
   if (control.progress == nullptr) control.progress = &silentProgress();
+  if (!control.bytes_of) {
+    control.bytes_of = [&](const KernelSet& kernels) {
+      return packKernels(kernels, asset.asset, *asset.surface, asset.asset, *asset.surface,
+                         outcome.config.evaluator.options())
+          .bytes.size();
+    };
+  }
   auto fitted = fit(*asset.surface, target, outcome.config, control);
   if (!fitted) return fitted.error();
   outcome.fit = std::move(*fitted);

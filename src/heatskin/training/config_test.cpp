@@ -255,12 +255,12 @@ TEST(Config, PaperIsTheDefaultsOfTheStructs) {
 
 TEST(Config, OnlyThePaperReadsTexturesWithThePapersFormula) {
   EXPECT_EQ(presetConfig("paper")->train.filter, Filter::kPaper);
-  EXPECT_EQ(presetConfig("default")->train.filter, Filter::kAuto);
+  EXPECT_EQ(presetConfig("compact")->train.filter, Filter::kAuto);
   EXPECT_EQ(presetConfig("draft")->train.filter, Filter::kAuto);
-  FitConfig config = *presetConfig("default");
+  FitConfig config = *presetConfig("compact");
   ASSERT_TRUE(setOption(config, "filter=bilinear"));
   EXPECT_EQ(config.train.filter, Filter::kBilinear);
-  const auto differences = configDifferences(config, *presetConfig("default"));
+  const auto differences = configDifferences(config, *presetConfig("compact"));
   ASSERT_EQ(differences.size(), 1u) << "a checkpoint of another filter is another fit's";
   EXPECT_EQ(differences[0].key, "filter");
 }
@@ -277,7 +277,7 @@ TEST(Config, EveryPresetReadsAndDraftIsSmall) {
     EXPECT_EQ(config->train.seed, 0u) << "a preset has no say in seeds";
   }
   EXPECT_LE(presetConfig("draft")->train.steps, 1000);
-  EXPECT_EQ(presetConfig("default")->train.density.max_kernels,
+  EXPECT_EQ(presetConfig("compact")->train.density.max_kernels,
             presetConfig("paper")->train.density.max_kernels)
       << "compared with the same budget";
   const auto unknown = presetConfig("fast");

@@ -20,7 +20,7 @@ namespace heatskin {
 namespace {
 
 EvaluatorOptions defaults() {
-  return presetConfig("default")->evaluator.options();
+  return presetConfig("compact")->evaluator.options();
 }
 
 TEST(Coverage, TheWidestKernelCoversAsFarAsItsReach) {
@@ -74,7 +74,8 @@ TEST(Coverage, CountsDiscsAndComponents) {
 
 TEST(Coverage, LengthsGrowWithASmallBudgetAndOnlyOnce) {
   const Surface surface = testing::build(testing::icosphere(3));
-  FitConfig config = *presetConfig("default");
+  FitConfig config = *presetConfig("compact");
+  config.train.lengths = Lengths::kUnit;
   const FitConfig before = config;
   EXPECT_EQ(fitLengthsToBudget(config, surface), 1) << "5,000 are enough";
   EXPECT_TRUE(configDifferences(before, config).empty());
@@ -108,14 +109,15 @@ struct Quality {
 Quality fitted(const Asset& asset, std::size_t kernels, int steps) {
   const Surface surface = std::move(*buildSurface(asset));
   const Appearance appearance(asset, surface);
-  FitConfig config = *presetConfig("default");
+  FitConfig config = *presetConfig("compact");
   config.train.steps = steps;
   config.train.batch = 512;
   config.train.sampling.pool = 20'000;
   setKernelBudget(config, kernels);
   fitLengthsToBudget(config, surface);
   const auto evaluator = std::move(*makeEvaluator(surface, config.evaluator.options()));
-  Trainer trainer(surface, AppearanceTarget(appearance, config.train.filter), *evaluator,
+  const AppearanceTarget target(appearance, config.train.filter);
+  Trainer trainer(surface, target, *evaluator,
                   trainOptions(config));
   while (!trainer.finished())
     trainer.step();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -18,6 +19,7 @@ struct Setting {
   Asset asset = testing::colourfulRing();
   Surface surface = std::move(*buildSurface(asset));
   Appearance appearance{asset, surface};
+  AppearanceTarget target{appearance, Filter::kPaper};
 
   SamplePool pool(Sampling rule) const {
     SamplingOptions options;
@@ -25,7 +27,7 @@ struct Setting {
     options.rule = rule;
     options.error_power = 0.5;
     options.correction = 1;
-    return SamplePool(surface, AppearanceTarget(appearance, Filter::kPaper), options, 3);
+    return SamplePool(surface, target, options, 3);
   }
 };
 
@@ -34,6 +36,14 @@ std::vector<std::uint32_t> drawn(SamplePool& pool, int step, bool uniform) {
   pool.prepareDraw(step, uniform, kBatch);
   pool.draw(0, indices);
   return indices;
+}
+
+std::vector<SurfacePoint> pointsOf(const SamplePool& pool, std::uint64_t draw) {
+  std::vector<std::uint32_t> indices(pool.size());
+  std::iota(indices.begin(), indices.end(), 0u);
+  std::vector<SurfacePoint> points(pool.size());
+  pool.samples().points(draw, 0, indices, points);
+  return points;
 }
 
 /// Gives sample i a squared error that grows with i: from 1e-4 to 1.
@@ -50,24 +60,51 @@ void tellErrors(SamplePool& pool) {
 
 TEST(SamplePool, NeighboursInThePoolAreNeighboursOnTheSurface) {
   const Setting setting;
-  const SamplePool pool = setting.pool(Sampling::kStratified);
-  const auto mean_distance = [&](std::size_t apart) {
-    double sum = 0;
-    for (std::size_t i = 0; i < kPool; ++i) {
-      sum += (setting.surface.position(pool.points()[i]) -
-              setting.surface.position(pool.points()[(i + apart) % kPool]))
-                 .norm();
+  for (const Sampling rule : {Sampling::kPaper, Sampling::kStratified}) {
+    const SamplePool pool = setting.pool(rule);
+    const std::vector<SurfacePoint> points = pointsOf(pool, 1);
+    const auto mean_distance = [&](std::size_t apart) {
+      double sum = 0;
+      for (std::size_t i = 0; i < kPool; ++i) {
+        sum += (setting.surface.position(points[i]) - setting.surface.position(points[(i + apart) % kPool])).norm();
+      }
+      return sum / kPool;
+    };
+    EXPECT_LT(mean_distance(1), 0.15 * mean_distance(kPool / 2));
+    // Every face is visited once.
+    std::vector<std::uint8_t> left(setting.surface.faceCount(), 0);
+    for (std::size_t i = 1; i < kPool; ++i) {
+      const std::uint32_t before = points[i - 1].face, now = points[i].face;
+      if (now == before) continue;
+      left[before] = 1;
+      EXPECT_EQ(left[now], 0) << "face " << now;
     }
-    return sum / kPool;
+  }
+}
+
+TEST(SamplePool, StoredSamplesStayAndStrataGiveAnotherPointAtEveryDraw) {
+  const Setting setting;
+  const auto same = [](const SurfacePoint& a, const SurfacePoint& b) {
+    return a.face == b.face && a.barycentric == b.barycentric;
   };
-  EXPECT_LT(mean_distance(1), 0.15 * mean_distance(kPool / 2));
-  // Every face is visited once.
-  std::vector<std::uint8_t> left(setting.surface.faceCount(), 0);
-  for (std::size_t i = 1; i < kPool; ++i) {
-    const std::uint32_t before = pool.points()[i - 1].face, now = pool.points()[i].face;
-    if (now == before) continue;
-    left[before] = 1;
-    EXPECT_EQ(left[now], 0) << "face " << now;
+  for (const Sampling rule : {Sampling::kPaper, Sampling::kStratified}) {
+    const SamplePool pool = setting.pool(rule);
+    const auto once = pointsOf(pool, 1), again = pointsOf(pool, 1), later = pointsOf(pool, 2);
+    std::size_t kept = 0, near = 0;
+    for (std::size_t i = 0; i < kPool; ++i) {
+      ASSERT_TRUE(same(once[i], again[i]));
+      kept += same(once[i], later[i]) ? 1 : 0;
+      near += (setting.surface.position(once[i]) - setting.surface.position(later[i])).norm() < 0.2 ? 1 : 0;
+    }
+    EXPECT_EQ(kept, rule == Sampling::kPaper ? kPool : 0);
+    EXPECT_GT(near, kPool * 9 / 10) << "in the same part of the surface";
+    // What they should look like is what the target says.
+    std::vector<std::uint32_t> indices(kPool);
+    std::iota(indices.begin(), indices.end(), 0u);
+    std::vector<float> values(3 * kPool), truth(3 * kPool);
+    pool.samples().values(indices, later, values, {});
+    setting.target.values(later, truth);
+    EXPECT_EQ(values, truth);
   }
 }
 

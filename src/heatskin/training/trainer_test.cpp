@@ -53,7 +53,8 @@ TEST(Trainer, LearnsARing) {
   options.batch = 1024;
   options.start.kernels = 1000;
   options.density.max_kernels = 2000;
-  Trainer trainer(fit.surface, AppearanceTarget(fit.appearance, Filter::kPaper), fit.evaluator, options);
+  const AppearanceTarget target(fit.appearance, Filter::kPaper);
+  Trainer trainer(fit.surface, target, fit.evaluator, options);
   const double before = psnrOf(fit, trainer.kernels());
   while (!trainer.finished())
     trainer.step();
@@ -99,7 +100,8 @@ TEST(Trainer, ParametersStayInRange) {
   options.rates.sharpness *= 1e4;
   options.rates.threshold *= 1e3;
   options.rates.color *= 100;
-  Trainer trainer(fit.surface, AppearanceTarget(fit.appearance, Filter::kPaper), fit.evaluator, options);
+  const AppearanceTarget target(fit.appearance, Filter::kPaper);
+  Trainer trainer(fit.surface, target, fit.evaluator, options);
   while (!trainer.finished())
     trainer.step();
   const KernelSet& k = trainer.kernels();

@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include <numeric>
+
 #include <gtest/gtest.h>
 
 #include "heatskin/appearance/appearance_target.h"
@@ -59,6 +61,23 @@ struct Scene {
       : asset(std::move(a)), surface(std::move(*buildSurface(asset))), appearance(asset, surface) {}
 };
 
+/// All samples of a pool, once.
+struct Drawn {
+  std::vector<std::uint32_t> indices;
+  std::vector<SurfacePoint> points;
+  std::vector<float> values, visibilities;
+
+  explicit Drawn(const SamplePool& pool)
+      : indices(pool.size()),
+        points(pool.size()),
+        values(pool.size() * pool.layout().size()),
+        visibilities(pool.samples().masked() ? pool.size() : 0) {
+    std::iota(indices.begin(), indices.end(), 0u);
+    pool.samples().points(0, 0, indices, points);
+    pool.samples().values(indices, points, values, visibilities);
+  }
+};
+
 TEST(VisibleSamples, ATargetWithAlphaIsSampledEverywhereAndColoursCountAsFarAsTheyAreSeen) {
   const Scene scene(fadingCard(AlphaMode::kBlend, false));
   const auto layout = *ChannelLayout::ofNames({"base_color", "alpha"});
@@ -66,15 +85,17 @@ TEST(VisibleSamples, ATargetWithAlphaIsSampledEverywhereAndColoursCountAsFarAsTh
   SamplingOptions options;
   options.pool = 40'000;
   const SamplePool pool(scene.surface, both, options, 1);
-  ASSERT_EQ(pool.visibilities().size(), pool.size());
+  ASSERT_TRUE(pool.samples().masked());
+  const Drawn drawn(pool);
   double seen = 0, red = 0;
   for (std::size_t i = 0; i < pool.size(); ++i) {
-    const float alpha = scene.appearance.alpha(pool.points()[i]);
-    ASSERT_EQ(pool.visibilities()[i], alpha);
-    ASSERT_EQ(pool.targets().row(i)[3], alpha);
-    ASSERT_EQ(Vec3f(pool.targets().row(i)), scene.appearance.color(pool.points()[i]));
+    const float alpha = scene.appearance.alpha(drawn.points[i]);
+    const float* values = drawn.values.data() + 4 * i;
+    ASSERT_EQ(drawn.visibilities[i], alpha);
+    ASSERT_EQ(values[3], alpha);
+    ASSERT_EQ(Vec3f(values), scene.appearance.color(drawn.points[i]));
     seen += static_cast<double>(alpha);
-    red += static_cast<double>(alpha * pool.targets().row(i)[0]);
+    red += static_cast<double>(alpha * values[0]);
   }
   // Alpha 4 x / 255 over 64 columns has the mean 126 / 255; one standard deviation is 0.0015.
   EXPECT_NEAR(seen / 40'000, 126.0 / 255, 0.006);
@@ -83,8 +104,9 @@ TEST(VisibleSamples, ATargetWithAlphaIsSampledEverywhereAndColoursCountAsFarAsTh
   EXPECT_GT(pool.mean()[0], 0.6) << "red grows with alpha: what is hardly seen hardly counts";
 
   // Without alpha as a channel density follows visibility, and nothing more is to be done.
-  const SamplePool visible(scene.surface, AppearanceTarget(scene.appearance, Filter::kAuto), options, 1);
-  EXPECT_TRUE(visible.visibilities().empty());
+  const AppearanceTarget colors(scene.appearance, Filter::kAuto);
+  const SamplePool visible(scene.surface, colors, options, 1);
+  EXPECT_FALSE(visible.samples().masked());
   EXPECT_NEAR(visible.mean()[0], pool.mean()[0], 0.01);
 }
 
@@ -134,15 +156,15 @@ TEST(VisibleSamples, ImportanceSamplingKeepsTheAlphaWeightedMean) {
   options.error_power = 0.5;
   options.error_floor = 1e-4;
   options.correction = 1;
-  SamplePool pool(scene.surface, AppearanceTarget(scene.appearance, Filter::kAuto), options, 3);
-  ASSERT_EQ(pool.size(), 20'000u);
-  std::vector<std::uint32_t> indices(pool.size());
+  const AppearanceTarget target(scene.appearance, Filter::kAuto);
+  SamplePool pool(scene.surface, target, options, 3);
+  ASSERT_LE(pool.size(), 20'000u) << "parts that nobody sees have no samples";
+  ASSERT_TRUE(pool.samples().masked());
+  const Drawn drawn(pool);
   std::vector<float> losses(pool.size());
-  for (std::uint32_t i = 0; i < pool.size(); ++i) {
-    indices[i] = i;
-    losses[i] = static_cast<float>(someLoss(pool.targets()[i]));
-  }
-  pool.visit(indices, losses);
+  for (std::uint32_t i = 0; i < pool.size(); ++i)
+    losses[i] = drawn.visibilities[i] * static_cast<float>(someLoss(Vec3f(drawn.values.data() + 3 * i)));
+  pool.visit(drawn.indices, losses);
   double estimate = 0;
   constexpr int kSteps = 20;
   constexpr std::size_t kBatch = 1000;
@@ -150,8 +172,14 @@ TEST(VisibleSamples, ImportanceSamplingKeepsTheAlphaWeightedMean) {
   for (int step = 0; step < kSteps; ++step) {
     pool.prepareDraw(step, false, kBatch);
     pool.draw(0, batch);
-    for (const std::uint32_t i : batch)
-      estimate += pool.inverseProbabilityWeight(i) * someLoss(pool.targets()[i]) / (kSteps * kBatch);
+    std::vector<SurfacePoint> points(kBatch);
+    pool.samples().points(static_cast<std::uint64_t>(step), 0, batch, points);
+    std::vector<float> values(3 * kBatch), seen(kBatch);
+    pool.samples().values(batch, points, values, seen);
+    for (std::size_t i = 0; i < kBatch; ++i) {
+      estimate += pool.inverseProbabilityWeight(batch[i]) * static_cast<double>(seen[i]) *
+                  someLoss(Vec3f(values.data() + 3 * i)) / (kSteps * kBatch);
+    }
   }
   double weighted = 0, weights = 0;
   for (const SurfacePoint& p : sampleSurface(scene.surface, 100'000, 77)) {
