@@ -665,6 +665,7 @@ def products(quick):
         ("fields", mutations.changed_fields, 700),
         ("bytes", mutations.changed_bytes, 300),
         ("buffers", mutations.changed_buffers, 90),
+        ("planes", mutations.changed_planes, 70),
     ):
         batches = 10
         for batch in range(batches):

@@ -3,6 +3,7 @@
 import copy
 import json
 import struct
+import zlib
 
 import shapes
 
@@ -112,3 +113,39 @@ def changed_buffers(data, rng, count):
             changed = copy.deepcopy(gltf)
             changed["bufferViews"][view], changed["bufferViews"][other] = views[other], views[view]
             yield f"views {view} and {other} swapped", shapes.glb(changed, binary)
+
+
+def changed_planes(data, rng, count):
+    """(name, bytes): the kernels' planes damaged inside a sound zlib stream, of the right size, another, or a bomb."""
+    gltf, binary = split(data)
+    index = gltf["extensions"]["HSK_kernel_texture"]["kernels"]["bufferView"]
+    old = gltf["bufferViews"][index]
+    begin = old.get("byteOffset", 0)
+    planes = zlib.decompress(binary[begin : begin + old["byteLength"]])
+    for i in range(count):
+        changed = bytearray(planes)
+        kind = ("flip", "noise", "zero", "fill", "cut", "longer", "bomb")[i % 7]
+        at = rng.randrange(len(changed))
+        span = min(len(changed) - at, rng.choice((1, 4, 400)))
+        if kind == "flip":
+            changed[at] ^= 1 << rng.randrange(8)
+        elif kind == "noise":
+            changed[at : at + span] = bytes(rng.randrange(256) for _ in range(span))
+        elif kind == "zero":
+            changed[at : at + span] = bytes(span)
+        elif kind == "fill":
+            changed[at : at + span] = b"\xff" * span
+        elif kind == "cut":
+            del changed[at:]
+        elif kind == "longer":
+            changed += bytes(span)
+        else:
+            changed = bytearray(1 << 24)
+        stream = zlib.compress(bytes(changed), 9)
+        padded = binary + b"\0" * (-len(binary) % 4)
+        document = copy.deepcopy(gltf)
+        document["bufferViews"][index].update(byteOffset=len(padded), byteLength=len(stream))
+        document["buffers"][0]["byteLength"] = len(padded) + len(stream)
+        if kind == "bomb" and i % 2:
+            document["extensions"]["HSK_kernel_texture"]["kernels"]["count"] = 50 << 20
+        yield f"planes: {kind} {span} at {at}", shapes.glb(document, padded + stream)

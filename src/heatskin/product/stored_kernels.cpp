@@ -112,8 +112,8 @@ double halfWidth(const StoredKernel& kernel, const local::LocalOptions& options)
 }
 
 /// Barycentric coordinates are so fine that for nine kernels of ten a step along the longest edge of their
-/// triangle is at most this part of their half width: 60 to 80 dB between exact and rounded positions, 25 dB
-/// beyond the fit or more, on fine meshes (abalone, 9 bits) and coarse ones (fox, 12 bits).
+/// triangle is at most this part of their half width: about 70 to 80 dB between exact and rounded positions,
+/// on fine meshes (abalone, 9 bits) and coarse ones (fox, 12 bits).
 constexpr double kPositionStep = 1.0 / 128;
 constexpr double kWideShare = 0.1;
 constexpr int kLeastBarycentricBits = 6, kMostBarycentricBits = 16;
