@@ -1,6 +1,7 @@
 // heatskin fit: kernels for an asset, as a GLB that opens everywhere.
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -36,12 +37,6 @@ CLI::Range rangeOfOption(std::string_view key) {
       return CLI::Range(static_cast<std::int64_t>(option.low), static_cast<std::int64_t>(option.high));
   }
   return CLI::Range(std::int64_t{0});
-}
-
-/// What is wrong with a number of kernels, or nothing.
-std::string kernelCount(const std::string& text) {
-  std::string copy = text;
-  return text == "auto" ? std::string() : rangeOfOption("density.max_kernels")(copy);
 }
 
 /// All options with the values of the default preset.
@@ -99,8 +94,7 @@ class Fit : public Verb {
                    "reached, or more do not pay (default: the preset's, or more if covering all parts of the "
                    "asset\n"
                    "takes more)")
-        ->type_name("N|auto")
-        ->check(kernelCount);
+        ->type_name("N|auto");
     app.add_option("--target-psnr", target_psnr_, "With automatic kernels: stop at this surface PSNR")
         ->type_name("DB")
         ->check(CLI::Range(1.0, 100.0));
@@ -306,7 +300,14 @@ class Fit : public Verb {
       budget.automatic = true;
     }
     if (counted) {
-      const auto count = static_cast<std::size_t>(std::stoull(kernels_));
+      std::string text = kernels_.starts_with("+") ? kernels_.substr(1) : kernels_;
+      std::size_t count = 0;
+      const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), count);
+      if (problem != std::errc() || end != text.data() + text.size() ||
+          !rangeOfOption("density.max_kernels")(text).empty()) {
+        return usageError(fmt::format(
+            "--kernels {}: give a whole number from 1 to 1000000, or auto; see 'heatskin fit --help'", oneLine(kernels_)));
+      }
       if (given.contains("density.max_kernels") && config.train.density.max_kernels != count) {
         return usageError(fmt::format("{} and --kernels {} contradict each other; give only one of them",
                                       source.find("density.max_kernels")->second, kernels_));

@@ -193,7 +193,7 @@ TEST_F(FitCli, WritesProductConfigurationAndAllFigures) {
     if (result["profile"][phase].is_number()) sum += result["profile"][phase].get<double>();
   }
   EXPECT_NEAR(sum, result["optimise_s"].get<double>(), 1e-6);
-  EXPECT_NE(outcome.out.find(" dB on 200,000 points"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("against the nearest texel (200,000 points"), std::string::npos) << outcome.out;
 
   // The configuration beside the product makes the same product again.
   const auto again =
@@ -305,7 +305,7 @@ TEST_F(FitCli, RefusesWhatCannotBe) {
   expectRefusal({"fit", folder_ / "none.glb", "-o", folder_ / "o.glb"}, 3, "none.glb");
   expectRefusal(command("o.glb", {"--method", "magic"}), 2,
                 "--method magic: choose one of local, thermal, spectral");
-  expectRefusal({"fit", asset(), "-o", folder_ / "o.glb", "--preset", "best"}, 2, "default, draft, paper");
+  expectRefusal({"fit", asset(), "-o", folder_ / "o.glb", "--preset", "best"}, 2, "default, compact, draft, paper");
   expectRefusal(command("o.glb", {"--preset", "draft"}), 2, "--preset");
   expectRefusal(command("o.glb", {"--set", "stepz=3"}), 2, "did you mean 'steps'?");
   expectRefusal(command("o.glb", {"--set", "steps"}), 2, "key=value");

@@ -243,7 +243,12 @@ std::pair<Vec3f, float> Appearance::at(const SurfacePoint& p, Filter filter) con
     if (translucent) alpha *= color.w();
   }
   static const SrgbTable table;
-  const auto srgb = [](float x) { return table(std::clamp(x, 0.0f, 1.0f)); };
+  // The colour of a material is exactly the one that products keep for it.
+  const bool exact = look.constant();
+  const auto srgb = [&](float x) {
+    const float inside = std::clamp(x, 0.0f, 1.0f);
+    return exact ? srgbFromLinear(inside) : table(inside);
+  };
   return {Vec3f(srgb(linear.x()), srgb(linear.y()), srgb(linear.z())), std::clamp(alpha, 0.0f, 1.0f)};
 }
 

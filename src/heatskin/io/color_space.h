@@ -24,7 +24,7 @@ inline float srgbFromLinear(float linear) {
 }
 
 /// srgbFromLinear() of [0, 1] without a power, for many colours at once: interpolated in a table over the square
-/// root, in which the curve is smooth. Exact at 0 and 1, elsewhere within 4e-6 (a thousandth of an 8-bit level).
+/// root, in which the curve is smooth. Exact at 0 and 1, elsewhere within 1e-6.
 class SrgbTable {
  public:
   SrgbTable() {
@@ -45,7 +45,7 @@ class SrgbTable {
   }
 
  private:
-  static constexpr std::size_t kSteps = 1024;
+  static constexpr std::size_t kSteps = 2048;
   std::array<float, kSteps + 2> values_{};
 };
 

@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "heatskin/base/channel_layout.h"
-#include "heatskin/base/permute.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/surface/surface_point.h"
 
@@ -85,18 +83,6 @@ struct KernelSet {
       std::copy_n(channels.row(i), channels.channels, channels.row(k));
     }
     resize(kept.size());
-  }
-
-  /// Kernel k becomes what kernel order[k] was; `order` names every kernel once.
-  void permute(std::span<const std::uint32_t> order) {
-    permuteEntries(positions, order);
-    for (std::vector<float>* of : {&angles, &anisotropies, &thresholds, &sharpnesses, &lengths})
-      permuteEntries(*of, order);
-    ChannelTable moved{channels.channels, {}};
-    moved.resize(order.size());
-    for (std::size_t k = 0; k < order.size(); ++k)
-      std::copy_n(channels.row(order[k]), channels.channels, moved.row(k));
-    channels = std::move(moved);
   }
 };
 

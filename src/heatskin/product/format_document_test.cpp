@@ -499,7 +499,7 @@ TEST(FormatDocument, ExamplesAreRead) {
   ASSERT_TRUE(preset) << preset.error().message;
   ProductExtension fitted = *read;
   fitted.options = preset->evaluator.options();
-  fitted.info = {read->info.generator, "default", preset->train.seed, preset->train.steps};
+  fitted.info = {read->info.generator, "compact", preset->train.seed, preset->train.steps};
   fitted.info.filter = filterName(preset->train.filter);
   EXPECT_EQ(writeExtension(fitted), writeExtension(*read));
   json.erase("constantMaterials");

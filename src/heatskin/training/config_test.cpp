@@ -47,7 +47,7 @@ TEST(Config, TheTableNamesEveryOption) {
   EXPECT_EQ(optionsOf("start"), memberCount<StartOptions>());
   EXPECT_EQ(optionsOf("rates"), memberCount<LearningRates>());
   EXPECT_EQ(optionsOf("density"), memberCount<DensityOptions>());
-  constexpr std::size_t kSections = 4;  // of TrainOptions: sampling, start, rates, density
+  constexpr std::size_t kSections = 5;  // of TrainOptions: sampling, start, rates, density, budget
   constexpr std::size_t kSettled = 1;   // rebuild_slowdown follows from the method
   EXPECT_EQ(optionsOf(""), memberCount<TrainOptions>() - kSections - kSettled + 1) << "one more is `method`";
   EXPECT_EQ(memberCount<MethodChoice>(), 4u) << "method, local, thermal, spectral";

@@ -95,6 +95,7 @@ class EveryOption : public ::testing::TestWithParam<std::pair<std::string_view, 
     static const std::map<std::string, Circumstances, std::less<>> kSpecial = {
         {"local.proxy_faces", {{}, "100"}},   // the ring has 480
         {"start.kernels", {{}, "100"}},       // more would be more than allowed
+        {"budget.automatic", {{"density.max_kernels=4300"}, "true"}},  // the first stage has fewer, and is all
         {"density.cover_spare", {{}, "20"}},  // more than the ring needs
         // Kernels so small that many have no sample: pruning stops before they all go.
         {"density.min_kernels",
@@ -106,7 +107,7 @@ class EveryOption : public ::testing::TestWithParam<std::pair<std::string_view, 
           "0.01"}},
         // A full budget of kernels that cover half of the ring.
         {"density.cover_share",
-         {{"start.kernels=200", "density.cover_spare=0", "local.max_radius=0.03", "local.window_sigma=0.02"},
+         {{"lengths=unit", "start.kernels=200", "density.cover_spare=0", "local.max_radius=0.03", "local.window_sigma=0.02"},
           "0.3"}},
     };
     const auto found = kSpecial.find(key);
@@ -181,7 +182,7 @@ TEST_P(EveryOption, ChangesAFitOrIsKnownToHaveNoEffect) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, EveryOption,
-                         ::testing::Values(std::pair{"local", "paper"}, std::pair{"local", "default"},
+                         ::testing::Values(std::pair{"local", "paper"}, std::pair{"local", "compact"},
                                            std::pair{"thermal", "paper"}, std::pair{"spectral", "paper"}),
                          [](const auto& of) {
                            return fmt::format("{}_{}", of.param.first, of.param.second);

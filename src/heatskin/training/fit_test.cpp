@@ -87,7 +87,8 @@ TEST(Fit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
       config.train.rates.decay = Decay::kCosine;
     }
     const auto evaluator = std::move(*makeEvaluator(ring.surface, config.evaluator.options()));
-    Trainer whole(ring.surface, AppearanceTarget(ring.appearance, config.train.filter), *evaluator,
+    const AppearanceTarget whole_target(ring.appearance, config.train.filter);
+    Trainer whole(ring.surface, whole_target, *evaluator,
                   trainOptions(config));
     std::vector<TrainerState> states;
     std::size_t saved = 0;
@@ -108,7 +109,8 @@ TEST(Fit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
     for (const TrainerState& state : states) {
       setThreadCount(++threads % 3 + 1);
       const auto another = std::move(*makeEvaluator(ring.surface, config.evaluator.options()));
-      Trainer rest(ring.surface, AppearanceTarget(ring.appearance, config.train.filter), *another,
+      const AppearanceTarget rest_target(ring.appearance, config.train.filter);
+      Trainer rest(ring.surface, rest_target, *another,
                    trainOptions(config));
       const int step = state.step;
       ASSERT_TRUE(rest.restore(state));

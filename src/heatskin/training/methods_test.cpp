@@ -69,7 +69,8 @@ TEST_P(MethodFit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
   const TrainOptions options = trainOptions(config);
   const auto evaluator = makeEvaluator(ring.surface, config.evaluator.options());
   ASSERT_TRUE(evaluator) << evaluator.error().message;
-  Trainer whole(ring.surface, AppearanceTarget(ring.appearance, options.filter), **evaluator, options);
+  const AppearanceTarget whole_target(ring.appearance, options.filter);
+  Trainer whole(ring.surface, whole_target, **evaluator, options);
   std::vector<TrainerState> states;
   while (!whole.finished()) {
     // Early, while density control is at work, and late.
@@ -84,7 +85,8 @@ TEST_P(MethodFit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
     setThreadCount(++threads % 3 + 1);
     const auto another = makeEvaluator(ring.surface, config.evaluator.options());
     ASSERT_TRUE(another) << another.error().message;
-    Trainer rest(ring.surface, AppearanceTarget(ring.appearance, options.filter), **another, options);
+    const AppearanceTarget rest_target(ring.appearance, options.filter);
+    Trainer rest(ring.surface, rest_target, **another, options);
     const int step = state.step;
     ASSERT_TRUE(rest.restore(state));
     while (!rest.finished())

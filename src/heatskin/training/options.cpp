@@ -73,7 +73,7 @@ constexpr Option kDensity[] = {
     option<&DensityOptions::relocate_below>("relocate_below", 0, 1e3, "only kernels whose removal costs less than this fraction of the median cost are removed").when("density.rule", "budget"),
     option<&DensityOptions::insert_share>("insert_share", 0, 1, "largest fraction of new kernels inserted where the surface is uncovered; the others split existing kernels").when("density.rule", "budget"),
     option<&DensityOptions::cover_share>("cover_share", 0, 1, "most kernels taken from detail at a time, as a fraction of all, when the budget is full and part of the surface is uncovered").when("density.rule", "budget"),
-    option<&DensityOptions::cover_spare>("cover_spare", 0, 1e3, "method local widens its diffusion time, window and radius until the budget is this many times what covers the surface; 0: never"),
+    option<&DensityOptions::cover_spare>("cover_spare", 0, 1e3, "method local widens its diffusion time, window and radius until the budget is this many times what covers the surface; 0: never").when("lengths", "unit"),
 };
 
 constexpr Option kBudget[] = {

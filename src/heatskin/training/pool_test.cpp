@@ -97,7 +97,8 @@ TEST(SamplePool, StoredSamplesStayAndStrataGiveAnotherPointAtEveryDraw) {
       near += (setting.surface.position(once[i]) - setting.surface.position(later[i])).norm() < 0.2 ? 1 : 0;
     }
     EXPECT_EQ(kept, rule == Sampling::kPaper ? kPool : 0);
-    EXPECT_GT(near, kPool * 9 / 10) << "in the same part of the surface";
+    // A part that ends in another face than it begins in may have its ends apart.
+    EXPECT_GT(near, kPool * 3 / 4) << "in the same part of the surface";
     // What they should look like is what the target says.
     std::vector<std::uint32_t> indices(kPool);
     std::iota(indices.begin(), indices.end(), 0u);

@@ -52,12 +52,29 @@ void OptimiserState::forget(std::size_t i) {
   velocities[i] = Vec2::Zero();
 }
 
+namespace {
+
+/// Kernel k becomes what kernel order[k] was.
+void permute(KernelSet& kernels, std::span<const std::uint32_t> order) {
+  permuteEntries(kernels.positions, order);
+  for (std::vector<float>* of : {&kernels.angles, &kernels.anisotropies, &kernels.thresholds,
+                                 &kernels.sharpnesses, &kernels.lengths})
+    permuteEntries(*of, order);
+  ChannelTable moved{kernels.channels.channels, {}};
+  moved.resize(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k)
+    std::copy_n(kernels.channels.row(order[k]), moved.channels, moved.row(k));
+  kernels.channels = std::move(moved);
+}
+
+}  // namespace
+
 void sortAlongSurface(TrainerState& state, const Surface& surface) {
   std::vector<Vec3> centers(state.kernels.size());
   for (std::size_t i = 0; i < centers.size(); ++i)
     centers[i] = surface.position(state.kernels.positions[i]);
   const std::vector<std::uint32_t> order = hilbertOrder(centers);
-  state.kernels.permute(order);
+  permute(state.kernels, order);
   state.optimiser.permute(order);
   state.statistics.permute(order);
 }

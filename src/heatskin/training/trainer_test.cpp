@@ -78,14 +78,16 @@ bool sameBytes(const KernelSet& a, const KernelSet& b) {
 TEST(Trainer, SameBytesForAnyThreadCount) {
   Fit reference;
   setThreadCount(1);
-  Trainer one(reference.surface, AppearanceTarget(reference.appearance, Filter::kPaper), reference.evaluator,
+  const AppearanceTarget one_target(reference.appearance, Filter::kPaper);
+  Trainer one(reference.surface, one_target, reference.evaluator,
               smallFit(150));
   while (!one.finished())
     one.step();
   for (const int threads : {2, 3, 8}) {
     setThreadCount(threads);
     Fit fit;
-    Trainer many(fit.surface, AppearanceTarget(fit.appearance, Filter::kPaper), fit.evaluator, smallFit(150));
+    const AppearanceTarget many_target(fit.appearance, Filter::kPaper);
+    Trainer many(fit.surface, many_target, fit.evaluator, smallFit(150));
     while (!many.finished())
       many.step();
     EXPECT_TRUE(sameBytes(one.kernels(), many.kernels())) << threads;
