@@ -62,8 +62,7 @@ Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, Metho
   auto& evaluator = static_cast<fields::FieldEvaluator&>(**made);
   const Appearance appearance(asset, surface);
   const AppearanceTarget target(appearance, config->train.filter);
-  Trainer trainer(surface, target, evaluator,
-                  trainOptions(*config));
+  Trainer trainer(surface, target, evaluator, trainOptions(*config));
   const int all = threadCount();
   for (int i = 0; i < kWarmSteps; ++i)
     trainer.step();

@@ -165,8 +165,7 @@ Result<Costs> measure(const Shape& shape, std::size_t faces, const BenchOptions&
   config.train.seed = options.seed;
   local::LocalEvaluator evaluator(*surface, config.evaluator.local);
   const AppearanceTarget target(appearance, config.train.filter);
-  Trainer trainer(*surface, target, evaluator,
-                  trainOptions(config));
+  Trainer trainer(*surface, target, evaluator, trainOptions(config));
   watch.lap();
   evaluator.rebuild(trainer.kernels());
   costs.rebuild = watch.lap();

@@ -207,8 +207,7 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
     init.push_back(secondsOf([&] {
       local::LocalEvaluator evaluator(subject.surface, config.evaluator.local);
       const AppearanceTarget target(subject.appearance, config.train.filter);
-      const Trainer trainer(subject.surface, target, 
-                            evaluator, trainOptions(config));
+      const Trainer trainer(subject.surface, target, evaluator, trainOptions(config));
       evaluator.rebuild(trainer.kernels());
     }));
   }
@@ -216,8 +215,7 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
 
   local::LocalEvaluator evaluator(subject.surface, config.evaluator.local);
   const AppearanceTarget target(subject.appearance, config.train.filter);
-  Trainer trainer(subject.surface, target, evaluator,
-                  trainOptions(config));
+  Trainer trainer(subject.surface, target, evaluator, trainOptions(config));
   std::vector<double> steps;
   if (progress != nullptr) progress->begin("fit", static_cast<std::size_t>(config.train.steps));
   Stopwatch watch;

@@ -109,12 +109,12 @@ std::vector<std::string> evaluationFiles() {
 
 ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
   ReportPage::Rows rows;
-  rows.emplace_back("surface",
-                    fmt::format("{} as renderers filter textures, {} against the nearest texel ({} points; textures of "
-                                "pictures read {})",
-                                decibels(evaluation.surface_psnr_filtered),
-                                decibels(evaluation.surface_psnr_nearest),
-                                grouped(evaluation.surface_samples), filterPhrase(evaluation.filter_used)));
+  rows.emplace_back(
+      "surface",
+      fmt::format("{} as renderers filter textures, {} against the nearest texel ({} points; textures of "
+                  "pictures read {})",
+                  decibels(evaluation.surface_psnr_filtered), decibels(evaluation.surface_psnr_nearest),
+                  grouped(evaluation.surface_samples), filterPhrase(evaluation.filter_used)));
   for (const ChannelQuality& channel : evaluation.channels) {
     if (channel.name != "base_color") rows.emplace_back(channel.name, decibels(channel.psnr));
   }

@@ -89,11 +89,12 @@ class Fit : public Verb {
                    "paper's formula). Default: paper with preset paper, auto with the others")
         ->type_name("FILTER")
         ->check(CLI::IsMember(filterChoices()));
-    app.add_option("--kernels", kernels_,
-                   "Number of kernels, or auto: stages with more and more kernels until the target or a bound is\n"
-                   "reached, or more do not pay (default: the preset's, or more if covering all parts of the "
-                   "asset\n"
-                   "takes more)")
+    app.add_option(
+           "--kernels", kernels_,
+           "Number of kernels, or auto: stages with more and more kernels until the target or a bound is\n"
+           "reached, or more do not pay (default: the preset's, or more if covering all parts of the "
+           "asset\n"
+           "takes more)")
         ->type_name("N|auto");
     app.add_option("--target-psnr", target_psnr_, "With automatic kernels: stop at this surface PSNR")
         ->type_name("DB")
@@ -213,7 +214,8 @@ class Fit : public Verb {
     job.control.checkpoint_interval_s = interval_;
     job.evaluate = !no_eval_;
     // A budget that the user named stays.
-    job.keep_budget = app_->count("--kernels") > 0 || app_->count("--max-kernels") > 0 || !config_file_.empty() ||
+    job.keep_budget = app_->count("--kernels") > 0 || app_->count("--max-kernels") > 0 ||
+                      !config_file_.empty() ||
                       std::any_of(assignments_.begin(), assignments_.end(),
                                   [](const std::string& a) { return a.starts_with("density.max_kernels"); });
     if (resume_.empty()) {
@@ -294,8 +296,8 @@ class Fit : public Verb {
     for (const char* bound : bounds) {
       if (app_->count(bound) == 0) continue;
       if (counted) {
-        return usageError(fmt::format("--kernels {} and {} contradict each other; write --kernels auto", kernels_,
-                                      bound));
+        return usageError(
+            fmt::format("--kernels {} and {} contradict each other; write --kernels auto", kernels_, bound));
       }
       budget.automatic = true;
     }
@@ -306,7 +308,8 @@ class Fit : public Verb {
       if (problem != std::errc() || end != text.data() + text.size() ||
           !rangeOfOption("density.max_kernels")(text).empty()) {
         return usageError(fmt::format(
-            "--kernels {}: give a whole number from 1 to 1000000, or auto; see 'heatskin fit --help'", oneLine(kernels_)));
+            "--kernels {}: give a whole number from 1 to 1000000, or auto; see 'heatskin fit --help'",
+            oneLine(kernels_)));
       }
       if (given.contains("density.max_kernels") && config.train.density.max_kernels != count) {
         return usageError(fmt::format("{} and --kernels {} contradict each other; give only one of them",
@@ -323,7 +326,8 @@ class Fit : public Verb {
     if (app_->count("--max-bytes") > 0) {
       const auto bytes = parseBytes(max_bytes_);
       if (!bytes || *bytes == 0) {
-        return usageError(fmt::format("--max-bytes {}: is not a size; write a number of bytes, or 200k, 1M", max_bytes_));
+        return usageError(
+            fmt::format("--max-bytes {}: is not a size; write a number of bytes, or 200k, 1M", max_bytes_));
       }
       budget.max_bytes = *bytes;
     }

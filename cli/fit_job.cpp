@@ -51,7 +51,8 @@ std::string budgetText(const FitOutcome& outcome) {
       case StoppedBy::kTarget:
         return fmt::format("the target of {:g} dB is reached", budget.target_psnr);
       case StoppedBy::kMaxKernels:
-        return fmt::format("stopped by the bound of {} kernels", grouped(outcome.config.train.density.max_kernels));
+        return fmt::format("stopped by the bound of {} kernels",
+                           grouped(outcome.config.train.density.max_kernels));
       case StoppedBy::kMaxBytes:
         return fmt::format("stopped by the bound of {}", humanBytes(static_cast<double>(budget.max_bytes)));
       case StoppedBy::kMaxSeconds:
@@ -63,8 +64,8 @@ std::string budgetText(const FitOutcome& outcome) {
     }
     return "the number was given";
   };
-  return fmt::format("{} ({}, {} dB); four times as many would take about {} more and bring about {} dB", why(),
-                     counted(fit.history.stages.size(), "stage", "stages"), fixed(last.psnr, 1),
+  return fmt::format("{} ({}, {} dB); four times as many would take about {} more and bring about {} dB",
+                     why(), counted(fit.history.stages.size(), "stage", "stages"), fixed(last.psnr, 1),
                      humanSeconds(4 * last.seconds), fixed(gainPerFourfold(fit.history.stages), 1));
 }
 

@@ -34,4 +34,5 @@ set(HEATSKIN_SUPPORTING_HEADERS
   evaluators/thermal/options.h
   texture/constant_faces.h
   training/fit_history.h
+  training/growth.h
   training/options.h)

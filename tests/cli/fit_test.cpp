@@ -305,7 +305,8 @@ TEST_F(FitCli, RefusesWhatCannotBe) {
   expectRefusal({"fit", folder_ / "none.glb", "-o", folder_ / "o.glb"}, 3, "none.glb");
   expectRefusal(command("o.glb", {"--method", "magic"}), 2,
                 "--method magic: choose one of local, thermal, spectral");
-  expectRefusal({"fit", asset(), "-o", folder_ / "o.glb", "--preset", "best"}, 2, "default, compact, draft, paper");
+  expectRefusal({"fit", asset(), "-o", folder_ / "o.glb", "--preset", "best"}, 2,
+                "default, compact, draft, paper");
   expectRefusal(command("o.glb", {"--preset", "draft"}), 2, "--preset");
   expectRefusal(command("o.glb", {"--set", "stepz=3"}), 2, "did you mean 'steps'?");
   expectRefusal(command("o.glb", {"--set", "steps"}), 2, "key=value");

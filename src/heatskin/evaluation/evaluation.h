@@ -62,15 +62,15 @@ struct ChannelQuality {
 
 struct Evaluation {
   // On the surface samples, weighted by the reference's visibility: what nobody sees does not count.
-  double surface_psnr = 0;         ///< of base_color: dB over all samples and channels; infinite if identical
+  double surface_psnr = 0;  ///< of base_color: dB over all samples and channels; infinite if identical
   double surface_psnr_nearest = 0;   ///< the same against the nearest texel (kPaper's, if that is the filter)
   double surface_psnr_filtered = 0;  ///< and against what the asset's samplers give: what renderers show
-  double surface_max_error = 0;    ///< of base_color: largest channel difference, 0..1
-  double coverage_below_half = 0;  ///< share of samples with a weight sum below 0.5
-  double coverage_defect = 0;      ///< share of samples with a weight sum below 0.5 that are also wrong by
-                                   ///< more than 2/255 in some channel; elsewhere the mean colour is right
-  double coverage_below_one = 0;   ///< share with a weight sum below 1: these lean towards the mean colour
-  double coverage_mean = 0;        ///< mean weight sum
+  double surface_max_error = 0;      ///< of base_color: largest channel difference, 0..1
+  double coverage_below_half = 0;    ///< share of samples with a weight sum below 0.5
+  double coverage_defect = 0;        ///< share of samples with a weight sum below 0.5 that are also wrong by
+                                     ///< more than 2/255 in some channel; elsewhere the mean colour is right
+  double coverage_below_one = 0;     ///< share with a weight sum below 1: these lean towards the mean colour
+  double coverage_mean = 0;          ///< mean weight sum
   std::size_t surface_samples = 0;
   double visible_share = 1;                ///< of the area: mean visibility of the samples
   std::vector<MaterialQuality> materials;  ///< those with visible samples, by number

@@ -53,9 +53,9 @@ class Evaluator {
   /// Kernels were added, removed or reordered, or it is time to renew what depends on their positions.
   virtual void rebuild(const KernelSet& kernels) = 0;
 
-  /// rebuild() for the steps of a fit: what hardly depends on the exact place and size of a kernel may be that of
-  /// a place nearby and a slightly larger kernel, so that it need not be made anew whenever a kernel moves a
-  /// little. It depends on the kernels alone, not on what was there before.
+  /// rebuild() for the steps of a fit: what hardly depends on the exact place and size of a kernel may be
+  /// that of a place nearby and a slightly larger kernel, so that it need not be made anew whenever a kernel
+  /// moves a little. It depends on the kernels alone, not on what was there before.
   virtual void rebuildForSteps(const KernelSet& kernels) { rebuild(kernels); }
 
   /// Parameters changed a little since the last rebuild() or refresh(), the kernels are the same ones.

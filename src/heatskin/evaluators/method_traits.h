@@ -27,7 +27,7 @@ struct MethodTraits {
   bool periodic_angle;     ///< angles 0 and pi of a kernel mean the same
   bool
       carries_angle;  ///< walks carry a kernel's angle from face to face; otherwise it belongs to the surface
-  bool has_lengths;  ///< kernels may have lengths other than 1
+  bool has_lengths;   ///< kernels may have lengths other than 1
   bool straight_through_clamp;  ///< what `clamp_gradient = "by_method"` means, as measured
   double rebuild_slowdown;      ///< rebuilds during a fit become up to so many times rarer as rates come down
   std::span<const Option> options;

@@ -23,8 +23,8 @@ inline float srgbFromLinear(float linear) {
   return static_cast<float>(1.055 * static_cast<double>(std::pow(linear, 1.0f / 2.4f)) - 0.055);
 }
 
-/// srgbFromLinear() of [0, 1] without a power, for many colours at once: interpolated in a table over the square
-/// root, in which the curve is smooth. Exact at 0 and 1, elsewhere within 1e-6.
+/// srgbFromLinear() of [0, 1] without a power, for many colours at once: interpolated in a table over the
+/// square root, in which the curve is smooth. Exact at 0 and 1, elsewhere within 1e-6.
 class SrgbTable {
  public:
   SrgbTable() {

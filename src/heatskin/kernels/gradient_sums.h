@@ -61,8 +61,8 @@ class GradientRowBuffer {
   alignas(64) std::byte bytes_[sizeof(GradientRow) + (kMaxChannels + kPadding) * sizeof(float)];
 };
 
-/// Sums over a part of the batch. Rows are made when first touched, one after the other: what a part costs, in time
-/// and memory, goes with the kernels it sees, but for four bytes for each of all kernels.
+/// Sums over a part of the batch. Rows are made when first touched, one after the other: what a part costs,
+/// in time and memory, goes with the kernels it sees, but for four bytes for each of all kernels.
 class GradientSums {
  public:
   /// Forgets everything; kernels below `kernels` may come.

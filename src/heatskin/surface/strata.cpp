@@ -87,8 +87,8 @@ SurfaceStrata::SurfaceStrata(const Surface& surface, std::span<const double> fac
 
 SurfacePoint SurfaceStrata::at(double place) const {
   const double target = place * total_;
-  const auto bucket = std::min(static_cast<std::size_t>(place * static_cast<double>(guide_.size() - 1)),
-                               guide_.size() - 2);
+  const auto bucket =
+      std::min(static_cast<std::size_t>(place * static_cast<double>(guide_.size() - 1)), guide_.size() - 2);
   // One step back: rounding of `target` and of the guide's targets may differ by an ulp.
   std::size_t at = guide_[bucket] - (guide_[bucket] > 0 ? 1 : 0);
   while (at + 1 < steps_.size() && steps_[at + 1].before <= target)

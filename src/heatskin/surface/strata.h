@@ -1,7 +1,7 @@
 #pragma once
 
-// A surface cut into parts of equal area (or another weight), neighbours one after the other: the faces along a
-// space-filling curve, and inside each face a space-filling curve of the triangle.
+// A surface cut into parts of equal area (or another weight), neighbours one after the other: the faces along
+// a space-filling curve, and inside each face a space-filling curve of the triangle.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,10 +25,10 @@ class SurfaceStrata {
 
  private:
   struct Step {
-    double before;             ///< weight of the faces before this one
-    double inverse;            ///< 1 / its own weight
-    std::uint32_t face;        ///< faces without weight are left out
-    std::uint8_t first;        ///< corner where the curve enters; it leaves by the next one, the longest edge away
+    double before;       ///< weight of the faces before this one
+    double inverse;      ///< 1 / its own weight
+    std::uint32_t face;  ///< faces without weight are left out
+    std::uint8_t first;  ///< corner where the curve enters; it leaves by the next one, the longest edge away
     std::uint8_t pad[3] = {};
   };
   std::vector<Step> steps_;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "heatskin/base/rng.h"
+
 #include "support/tiny_surfaces.h"
 
 namespace heatskin {
@@ -38,7 +39,8 @@ TEST(SurfaceStrata, NeighbouringPlacesAreNeighboursWithinAFace) {
   const Surface surface = testing::build(testing::flatGrid(1, 1));
   const SurfaceStrata strata(surface, areasOf(surface));
   constexpr int kCount = 1 << 12;
-  // A part of the area 1 / n has the size sqrt(1 / n); halves of right-angled triangles are at most twice as long.
+  // A part of the area 1 / n has the size sqrt(1 / n); halves of right-angled triangles are at most twice as
+  // long.
   const double size = std::sqrt(surface.totalArea() / kCount);
   int jumps = 0;
   for (int i = 0; i + 1 < kCount; ++i) {

@@ -31,8 +31,8 @@ BatchGradient::BatchGradient(std::size_t batch) : indices_(batch), points_(batch
 BatchGradient::~BatchGradient() = default;
 
 void BatchGradient::evaluate(const SamplePool& pool, int step, const Evaluator& evaluator,
-                             const FilterTable& filter, const Loss& loss, std::size_t kernels, bool count_errors,
-                             TrainProfile& profile) {
+                             const FilterTable& filter, const Loss& loss, std::size_t kernels,
+                             bool count_errors, TrainProfile& profile) {
   const std::size_t batch = indices_.size(), part_size = (batch + kParts - 1) / kParts;
   for (auto& part : parts_) {
     part->loss_sums = {};

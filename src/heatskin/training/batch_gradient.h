@@ -23,8 +23,8 @@ class BatchGradient {
   explicit BatchGradient(std::size_t batch);
   ~BatchGradient();
 
-  /// The batch the pool prepared for `step`, of kernels the evaluator and the filter table know; `kernels` is their
-  /// number. Adds to sampling, candidates, forward, backward and rebuild (the evaluator's begin()).
+  /// The batch the pool prepared for `step`, of kernels the evaluator and the filter table know; `kernels` is
+  /// their number. Adds to sampling, candidates, forward, backward and rebuild (the evaluator's begin()).
   void evaluate(const SamplePool& pool, int step, const Evaluator& evaluator, const FilterTable& filter,
                 const Loss& loss, std::size_t kernels, bool count_errors, TrainProfile& profile);
 

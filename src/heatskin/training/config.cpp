@@ -426,7 +426,8 @@ TrainOptions trainOptions(const FitConfig& config) {
   if (!method.has_lengths) {
     options.lengths = Lengths::kUnit;
     // Kernels of one length: the paper's number, and more do not help (METHOD section 13).
-    if (options.budget.automatic) options.density.max_kernels = std::min(options.density.max_kernels, kPaperBudget);
+    if (options.budget.automatic)
+      options.density.max_kernels = std::min(options.density.max_kernels, kPaperBudget);
     options.budget.automatic = false;
   }
   if (!method.carries_angle) options.transport_angle = options.wrap_angle = false;

@@ -117,8 +117,7 @@ Quality fitted(const Asset& asset, std::size_t kernels, int steps) {
   fitLengthsToBudget(config, surface);
   const auto evaluator = std::move(*makeEvaluator(surface, config.evaluator.options()));
   const AppearanceTarget target(appearance, config.train.filter);
-  Trainer trainer(surface, target, *evaluator,
-                  trainOptions(config));
+  Trainer trainer(surface, target, *evaluator, trainOptions(config));
   while (!trainer.finished())
     trainer.step();
   EXPECT_LE(trainer.kernels().size(), kernels);

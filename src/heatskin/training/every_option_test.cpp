@@ -93,10 +93,11 @@ class EveryOption : public ::testing::TestWithParam<std::pair<std::string_view, 
   };
   static const Circumstances* specialCase(std::string_view key) {
     static const std::map<std::string, Circumstances, std::less<>> kSpecial = {
-        {"local.proxy_faces", {{}, "100"}},   // the ring has 480
-        {"start.kernels", {{}, "100"}},       // more would be more than allowed
-        {"budget.automatic", {{"density.max_kernels=4300"}, "true"}},  // the first stage has fewer, and is all
-        {"density.cover_spare", {{}, "20"}},  // more than the ring needs
+        {"local.proxy_faces", {{}, "100"}},  // the ring has 480
+        {"start.kernels", {{}, "100"}},      // more would be more than allowed
+        {"budget.automatic",
+         {{"density.max_kernels=4300"}, "true"}},  // the first stage has fewer, and is all
+        {"density.cover_spare", {{}, "20"}},       // more than the ring needs
         // Kernels so small that many have no sample: pruning stops before they all go.
         {"density.min_kernels",
          {{"local.max_radius=0.02", "batch=16", "start.kernels=200", "density.min_kernels=20"}, "190"}},
@@ -107,7 +108,8 @@ class EveryOption : public ::testing::TestWithParam<std::pair<std::string_view, 
           "0.01"}},
         // A full budget of kernels that cover half of the ring.
         {"density.cover_share",
-         {{"lengths=unit", "start.kernels=200", "density.cover_spare=0", "local.max_radius=0.03", "local.window_sigma=0.02"},
+         {{"lengths=unit", "start.kernels=200", "density.cover_spare=0", "local.max_radius=0.03",
+           "local.window_sigma=0.02"},
           "0.3"}},
     };
     const auto found = kSpecial.find(key);

@@ -188,8 +188,9 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
   for (;;) {
     std::size_t budget = train.density.max_kernels;
     if (train.budget.automatic) {
-      const GrowthDecision next = stages.empty() ? GrowthDecision{firstBudget(train, surface.componentCount())}
-                                                 : nextBudget(train, stages);
+      const GrowthDecision next = stages.empty()
+                                      ? GrowthDecision{firstBudget(train, surface.componentCount())}
+                                      : nextBudget(train, stages);
       budget = next.budget;
       result.stopped_by = next.stopped_by;
       if (budget == 0) break;
@@ -211,8 +212,7 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
       }
     }
     if (from_state) {
-      const auto done =
-          static_cast<std::size_t>(std::max(0, checkpoint.state.step)) + stages.size() * steps;
+      const auto done = static_cast<std::size_t>(std::max(0, checkpoint.state.step)) + stages.size() * steps;
       if (result.history.losses.size() != done || result.history.step_seconds.size() != done ||
           !trainer.restore(std::move(checkpoint.state))) {
         const Error problem =

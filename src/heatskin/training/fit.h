@@ -51,7 +51,7 @@ struct FitResult {
   int steps_done = 0;
   int resumed_at = 0;  ///< steps that were done when this run began
   KernelSet kernels;
-  FitHistory history;  ///< of all runs that led here
+  FitHistory history;                        ///< of all runs that led here
   StoppedBy stopped_by = StoppedBy::kSteps;  ///< why there are no more kernels
 
   std::shared_ptr<Evaluator> evaluator;  ///< of the fit, for KernelTexture::withEvaluator()

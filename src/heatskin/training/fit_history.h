@@ -34,8 +34,8 @@ struct FitHistory {
   std::vector<float> step_seconds;  // [steps done]
   TrainProfile profile;
   double optimise_seconds = 0;
-  double samples = 0;                // drawn
-  std::vector<GrowthStage> stages;   // that are done, with an automatic budget; of influence on the fit
+  double samples = 0;               // drawn
+  std::vector<GrowthStage> stages;  // that are done, with an automatic budget; of influence on the fit
 };
 
 }  // namespace heatskin

@@ -88,8 +88,7 @@ TEST(Fit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
     }
     const auto evaluator = std::move(*makeEvaluator(ring.surface, config.evaluator.options()));
     const AppearanceTarget whole_target(ring.appearance, config.train.filter);
-    Trainer whole(ring.surface, whole_target, *evaluator,
-                  trainOptions(config));
+    Trainer whole(ring.surface, whole_target, *evaluator, trainOptions(config));
     std::vector<TrainerState> states;
     std::size_t saved = 0;
     while (!whole.finished()) {
@@ -110,8 +109,7 @@ TEST(Fit, ATrainerRestoredInTheMiddleEndsWithTheSameBits) {
       setThreadCount(++threads % 3 + 1);
       const auto another = std::move(*makeEvaluator(ring.surface, config.evaluator.options()));
       const AppearanceTarget rest_target(ring.appearance, config.train.filter);
-      Trainer rest(ring.surface, rest_target, *another,
-                   trainOptions(config));
+      Trainer rest(ring.surface, rest_target, *another, trainOptions(config));
       const int step = state.step;
       ASSERT_TRUE(rest.restore(state));
       EXPECT_EQ(rest.stepsDone(), step);

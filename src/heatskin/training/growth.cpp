@@ -76,9 +76,9 @@ TrainOptions stageOptions(TrainOptions options, std::size_t budget, std::size_t 
   options.density.min_kernels = std::min(options.density.min_kernels, budget);
   options.start.kernels = std::min(options.start.kernels, budget);
   if (stage == 0) return options;
-  for (double* rate : {&options.rates.mean_color, &options.rates.color, &options.rates.angle,
-                       &options.rates.anisotropy, &options.rates.threshold, &options.rates.sharpness,
-                       &options.rates.position})
+  for (double* rate :
+       {&options.rates.mean_color, &options.rates.color, &options.rates.angle, &options.rates.anisotropy,
+        &options.rates.threshold, &options.rates.sharpness, &options.rates.position})
     *rate *= kLaterRates;
   return options;
 }

@@ -32,15 +32,15 @@ struct GrowthDecision {
   StoppedBy stopped_by = StoppedBy::kSteps;
 };
 
-/// Decibels that four times as many kernels bring, by the last stages; a guess from experience while there are
-/// fewer than two.
+/// Decibels that four times as many kernels bring, by the last stages; a guess from experience while there
+/// are fewer than two.
 double gainPerFourfold(std::span<const GrowthStage> stages);
 
 /// The budget that the first stage has: enough to see what the asset is like, and two kernels for each part.
 std::size_t firstBudget(const TrainOptions& options, std::size_t components);
 
-/// After at least one stage. Bounds are kept, `max_seconds` as far as the time of a stage can be foretold from
-/// that of the last one: it grows with the number of kernels.
+/// After at least one stage. Bounds are kept, `max_seconds` as far as the time of a stage can be foretold
+/// from that of the last one: it grows with the number of kernels.
 GrowthDecision nextBudget(const TrainOptions& options, std::span<const GrowthStage> stages);
 
 /// The options of stage `stage` with a budget: later stages change less of what is there.

@@ -97,7 +97,8 @@ void followBudget(TrainOptions& options) {
     options.batch = share(4096.0 / 5000, 1024, 1'000'000);
   }
   // Parts of the surface with an error of their own; fewer for each kernel where they would fill the memory.
-  if (options.sampling.pool == 0) options.sampling.pool = share(200, std::size_t{1} << 17, std::size_t{1} << 25);
+  if (options.sampling.pool == 0)
+    options.sampling.pool = share(200, std::size_t{1} << 17, std::size_t{1} << 25);
   if (options.start.kernels == 0) options.start.kernels = share(0.2, 1, budget);
 }
 

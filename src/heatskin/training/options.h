@@ -100,10 +100,10 @@ struct DensityOptions {
 
 /// How many kernels there will be, when the fit decides (growth.h); density.max_kernels is the bound.
 struct BudgetOptions {
-  bool automatic = false;      ///< false: density.max_kernels
-  double target_psnr = 0;      ///< dB; 0: none
-  std::size_t max_bytes = 0;   ///< of the kernels in the file; 0: any
-  double max_seconds = 0;      ///< of the optimisation; 0: any. The outcome then depends on the machine
+  bool automatic = false;     ///< false: density.max_kernels
+  double target_psnr = 0;     ///< dB; 0: none
+  std::size_t max_bytes = 0;  ///< of the kernels in the file; 0: any
+  double max_seconds = 0;     ///< of the optimisation; 0: any. The outcome then depends on the machine
 };
 
 struct TrainOptions {
@@ -126,8 +126,8 @@ struct TrainOptions {
   Idle idle = Idle::kCoast;
 };
 
-/// Batch, pool and initial kernels that are 0 get the values that belong to the budget (docs/fitting.md): each
-/// kernel then sees as many samples, whatever the budget.
+/// Batch, pool and initial kernels that are 0 get the values that belong to the budget (docs/fitting.md):
+/// each kernel then sees as many samples, whatever the budget.
 void followBudget(TrainOptions& options);
 
 }  // namespace heatskin

@@ -34,8 +34,8 @@ class SamplePool {
   /// Prepares batch `step` of `count` samples: increasing pool indices (the same sample may come twice).
   void prepareDraw(int step, bool uniform, std::size_t count);
 
-  /// Samples [first, first + indices.size()) of the batch prepared last; parts may be drawn concurrently. Their
-  /// points are samples().points(step, first, indices, ...).
+  /// Samples [first, first + indices.size()) of the batch prepared last; parts may be drawn concurrently.
+  /// Their points are samples().points(step, first, indices, ...).
   void draw(std::size_t first, std::span<std::uint32_t> indices) const;
 
   /// True if losses of the batch prepared last want lossWeight().

@@ -66,7 +66,8 @@ TEST(SamplePool, NeighboursInThePoolAreNeighboursOnTheSurface) {
     const auto mean_distance = [&](std::size_t apart) {
       double sum = 0;
       for (std::size_t i = 0; i < kPool; ++i) {
-        sum += (setting.surface.position(points[i]) - setting.surface.position(points[(i + apart) % kPool])).norm();
+        sum += (setting.surface.position(points[i]) - setting.surface.position(points[(i + apart) % kPool]))
+                   .norm();
       }
       return sum / kPool;
     };

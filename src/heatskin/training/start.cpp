@@ -144,7 +144,8 @@ KernelSet startKernels(const Surface& surface, const FitTarget& target, const Tr
   kernels.resize(positions.size());
   kernels.positions = std::move(positions);
   if (train.lengths == Lengths::kSpacing)
-    kernels.lengths = startLengths(surface, kernels.positions, options.kernels - detailed, options.length_scale);
+    kernels.lengths =
+        startLengths(surface, kernels.positions, options.kernels - detailed, options.length_scale);
   const RandomStream random(seed, streams::kStartParameters);
   if (options.texture_aware) unitValues(target, kernels.positions, kernels.channels.values);
   // Channels after the fourth have draws of their own, so that they do not change those of the others.

@@ -57,8 +57,8 @@ namespace {
 /// Kernel k becomes what kernel order[k] was.
 void permute(KernelSet& kernels, std::span<const std::uint32_t> order) {
   permuteEntries(kernels.positions, order);
-  for (std::vector<float>* of : {&kernels.angles, &kernels.anisotropies, &kernels.thresholds,
-                                 &kernels.sharpnesses, &kernels.lengths})
+  for (std::vector<float>* of :
+       {&kernels.angles, &kernels.anisotropies, &kernels.thresholds, &kernels.sharpnesses, &kernels.lengths})
     permuteEntries(*of, order);
   ChannelTable moved{kernels.channels.channels, {}};
   moved.resize(order.size());

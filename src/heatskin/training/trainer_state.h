@@ -46,8 +46,8 @@ struct TrainerState {
   std::vector<float> pool_errors;  // [pool]
 };
 
-/// Puts kernels in an order in which neighbours are near each other in memory, too (a Hilbert curve): what a step
-/// reads then lies together, however many kernels there are.
+/// Puts kernels in an order in which neighbours are near each other in memory, too (a Hilbert curve): what a
+/// step reads then lies together, however many kernels there are.
 void sortAlongSurface(TrainerState& state, const Surface& surface);
 
 /// Whether all arrays have one entry per kernel and the kernels are valid ones on this surface.

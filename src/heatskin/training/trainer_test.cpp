@@ -79,8 +79,7 @@ TEST(Trainer, SameBytesForAnyThreadCount) {
   Fit reference;
   setThreadCount(1);
   const AppearanceTarget one_target(reference.appearance, Filter::kPaper);
-  Trainer one(reference.surface, one_target, reference.evaluator,
-              smallFit(150));
+  Trainer one(reference.surface, one_target, reference.evaluator, smallFit(150));
   while (!one.finished())
     one.step();
   for (const int threads : {2, 3, 8}) {

@@ -2,9 +2,8 @@
 
 #include <cmath>
 #include <memory>
-#include <utility>
-
 #include <numeric>
+#include <utility>
 
 #include <gtest/gtest.h>
 

@@ -33,8 +33,8 @@ double roundedUp(double radius) {
   return std::exp2(std::ceil(std::log2(radius) * kSizes) / kSizes);
 }
 
-/// The centre of the part of a triangle that a point lies in, when it is cut into similar ones with sides of about
-/// `size`. It is inside, as a source of an unfolding should be.
+/// The centre of the part of a triangle that a point lies in, when it is cut into similar ones with sides of
+/// about `size`. It is inside, as a source of an unfolding should be.
 Vec3 snapped(const Vec3& barycentric, const std::array<Vec2, 3>& corners, double size) {
   constexpr double kMostParts = 4096;
   double longest = 0;

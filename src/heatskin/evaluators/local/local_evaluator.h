@@ -83,8 +83,8 @@ class LocalEvaluator final : public Evaluator {
   std::vector<KernelRow> rows_;          // [N]
 };
 
-/// The distance on the long axis of a kernel of length 1 at which f falls to `tail`, at most `cap` (METHOD section 8); others
-/// reach in proportion to their lengths.
+/// The distance on the long axis of a kernel of length 1 at which f falls to `tail`, at most `cap` (METHOD
+/// section 8); others reach in proportion to their lengths.
 double supportRadius(double sharpness, double threshold, const LocalOptions& options);
 
 }  // namespace heatskin::local

@@ -58,8 +58,8 @@ T response(const Developed<T>& k, const Query<T>& q, const Shape<T>& shape) {
   const T plane = dx * dx + dy * dy, chord = cx * cx + cy * cy + cz * cz;
   const T d2 = chord > kChordSlack<T> * plane ? chord : plane;
   const T v = k.axis_x * dy - k.axis_y * dx, scale = k.axis_x * k.axis_x + k.axis_y * k.axis_y;
-  // (u^2 + (1 + eta) v^2) / h^2 = plane / h^2 + eta (v / h)^2; at coinciding points the quotient is 1 / h^2 by
-  // definition (trap 11.5).
+  // (u^2 + (1 + eta) v^2) / h^2 = plane / h^2 + eta (v / h)^2; at coinciding points the quotient is 1 / h^2
+  // by definition (trap 11.5).
   const T ratio = plane > kCoincident<T> ? scale + k.anisotropy * v * v / plane : scale;
   return std::exp(-d2 * (shape.heat * ratio + shape.window * scale));
 }

@@ -471,7 +471,8 @@ void SupportBuilder::build(std::span<const SupportSource> sources, std::span<con
         const auto& old = last_found_.pairs[from];
         pairs.insert(pairs.end(), old.begin() + first, old.begin() + last);
         const auto& old_charts = last_found_.charts[from];
-        if (!triangles_.empty()) charts.insert(charts.end(), old_charts.begin() + first, old_charts.begin() + last);
+        if (!triangles_.empty())
+          charts.insert(charts.end(), old_charts.begin() + first, old_charts.begin() + last);
       } else {
         propagateInto(source, scratch, pairs);
         if (!triangles_.empty()) joinCornersInto(source, std::span(pairs).subspan(before), scratch, charts);

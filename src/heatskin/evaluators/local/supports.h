@@ -151,8 +151,8 @@ class SupportBuilder {
     std::vector<std::vector<Chart>> charts;
     std::vector<std::vector<std::uint32_t>> begin;  // [block][source in block + 1] of its pairs
     std::size_t block_size = 1;
-    std::vector<SupportSource> sources;   // in the order of the call
-    std::vector<std::uint32_t> places;    // hash table of places in `sources`, or kNone
+    std::vector<SupportSource> sources;  // in the order of the call
+    std::vector<std::uint32_t> places;   // hash table of places in `sources`, or kNone
 
     void index();
     /// The place of an equal source, or kNone.
