@@ -43,7 +43,6 @@ inline constexpr double kTargetMargin = 0.3;  ///< dB
 inline constexpr double kTimeMargin = 0.85;
 inline constexpr double kByteMargin = 0.97;
 inline constexpr double kCautiousBytes = 16;  ///< of a kernel, before its size is known
-inline constexpr double kLaterRates = 0.5;    ///< learning rates of all stages but the first
 
 // Density::kBudget.
 inline constexpr double kCovered = 0.5;        ///< weight sum from which a place counts as covered

@@ -179,7 +179,9 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
   result.preprocess_seconds = watch.lap();
   result.init_seconds = result.preprocess_seconds;
 
-  // One stage with the budget that was given, or one after the other with more kernels each.
+  // One stage with the budget that was given, or one after the other with more kernels each. Every stage
+  // starts over: kernels that were placed for a smaller budget are in the way of a larger one (boombox with
+  // 63,000: 34.3 dB when it goes on with those of 16,000).
   const auto steps = static_cast<std::size_t>(train.steps);
   std::vector<GrowthStage>& stages = result.history.stages;
   std::optional<KernelSet> kernels;
@@ -195,12 +197,12 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
       result.stopped_by = next.stopped_by;
       if (budget == 0) break;
     }
-    const TrainOptions options = stageOptions(train, budget, stages.size());
+    const TrainOptions options = stageOptions(train, budget);
     if (auto fits = askPool(options, target.layout()); !fits) return fits.error();
     progress.begin("preparing", 0);
     watch.lap();
     const bool from_state = resuming && first;
-    Trainer trainer(surface, target, *evaluator, options, kernels ? &*kernels : nullptr);
+    Trainer trainer(surface, target, *evaluator, options);
     result.init_seconds += first ? watch.lap() : 0;
     progress.end();
     if (first) {

@@ -71,15 +71,10 @@ GrowthDecision nextBudget(const TrainOptions& options, std::span<const GrowthSta
   return {static_cast<std::size_t>(next), StoppedBy::kSteps};
 }
 
-TrainOptions stageOptions(TrainOptions options, std::size_t budget, std::size_t stage) {
+TrainOptions stageOptions(TrainOptions options, std::size_t budget) {
   options.density.max_kernels = budget;
   options.density.min_kernels = std::min(options.density.min_kernels, budget);
   options.start.kernels = std::min(options.start.kernels, budget);
-  if (stage == 0) return options;
-  for (double* rate :
-       {&options.rates.mean_color, &options.rates.color, &options.rates.angle, &options.rates.anisotropy,
-        &options.rates.threshold, &options.rates.sharpness, &options.rates.position})
-    *rate *= kLaterRates;
   return options;
 }
 

@@ -43,7 +43,7 @@ std::size_t firstBudget(const TrainOptions& options, std::size_t components);
 /// from that of the last one: it grows with the number of kernels.
 GrowthDecision nextBudget(const TrainOptions& options, std::span<const GrowthStage> stages);
 
-/// The options of stage `stage` with a budget: later stages change less of what is there.
-TrainOptions stageOptions(TrainOptions options, std::size_t budget, std::size_t stage);
+/// The options of a stage with this budget.
+TrainOptions stageOptions(TrainOptions options, std::size_t budget);
 
 }  // namespace heatskin

@@ -75,7 +75,7 @@ TEST(Growth, TheFirstStageHasKernelsForEveryPartWithinTheBounds) {
 
 TEST(Growth, SamplesFollowTheBudget) {
   for (const std::size_t budget : {5000u, 80'000u}) {
-    TrainOptions options = stageOptions(automatic(38), budget, 0);
+    TrainOptions options = stageOptions(automatic(38), budget);
     options.batch = options.sampling.pool = options.start.kernels = 0;
     followBudget(options);
     EXPECT_EQ(options.batch, budget * 4096 / 5000);

@@ -32,7 +32,7 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
   filter.build(kernels);
   const RandomStream random(options.seed, streams::kProbes + (static_cast<std::uint64_t>(step) << 8));
   // A kernel that no probe meets could go unseen.
-  constexpr std::size_t kProbesPerKernel = 4;
+  constexpr std::size_t kProbesPerKernel = 2;
   const std::size_t count =
       std::min(std::max(constants::kProbes, kProbesPerKernel * options.density.max_kernels), pool.size());
   Probes probes;

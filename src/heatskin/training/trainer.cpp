@@ -21,7 +21,7 @@ TrainOptions settled(TrainOptions options) {
 }  // namespace
 
 Trainer::Trainer(const Surface& surface, const FitTarget& target, Evaluator& evaluator,
-                 const TrainOptions& options, const KernelSet* first)
+                 const TrainOptions& options)
     : surface_(&surface),
       evaluator_(&evaluator),
       options_(settled(options)),
@@ -30,7 +30,7 @@ Trainer::Trainer(const Surface& surface, const FitTarget& target, Evaluator& eva
       walker_(surface),
       loss_(options_.batch, options_.clamp_gradient, target.layout()),
       gradient_(options_.batch) {
-  state_.kernels = first != nullptr ? *first : startKernels(surface, target, options_, pool_.mean());
+  state_.kernels = startKernels(surface, target, options_, pool_.mean());
   state_.optimiser.reset(state_.kernels.size(), state_.kernels.layout.size());
   state_.statistics.reset(state_.kernels.size());
 }

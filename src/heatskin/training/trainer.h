@@ -31,9 +31,7 @@ struct StepReport {
 /// See the head of the file. Surface, target and evaluator must outlive it.
 class Trainer {
  public:
-  /// Begins with `first` if there are such, otherwise with startKernels().
-  Trainer(const Surface& surface, const FitTarget& target, Evaluator& evaluator, const TrainOptions& options,
-          const KernelSet* first = nullptr);
+  Trainer(const Surface& surface, const FitTarget& target, Evaluator& evaluator, const TrainOptions& options);
 
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
