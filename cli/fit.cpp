@@ -89,26 +89,28 @@ class Fit : public Verb {
                    "paper's formula). Default: paper with preset paper, auto with the others")
         ->type_name("FILTER")
         ->check(CLI::IsMember(filterChoices()));
-    app.add_option(
-           "--kernels", kernels_,
-           "Number of kernels, or auto: stages with more and more kernels until the target or a bound is\n"
-           "reached, or more do not pay (default: the preset's, or more if covering all parts of the "
-           "asset\n"
-           "takes more)")
+    app.add_option("--kernels", kernels_,
+                   "Number of kernels, or auto: the fit runs in stages with more and more kernels until it "
+                   "reaches the\n"
+                   "target or a bound, or until more kernels bring little (default: auto with preset "
+                   "default, otherwise\n"
+                   "the preset's number, or more if covering all parts of the asset takes more)")
         ->type_name("N|auto");
-    app.add_option("--target-psnr", target_psnr_, "With automatic kernels: stop at this surface PSNR")
+    app.add_option("--target-psnr", target_psnr_,
+                   "With --kernels auto: stop when this surface PSNR is reached (default: 38)")
         ->type_name("DB")
         ->check(CLI::Range(1.0, 100.0));
-    app.add_option("--max-kernels", max_kernels_, "With automatic kernels: no more than these")
+    app.add_option("--max-kernels", max_kernels_,
+                   "With --kernels auto: the largest number of kernels (default: 100000)")
         ->type_name("N")
         ->check(rangeOfOption("density.max_kernels"));
     app.add_option("--max-bytes", max_bytes_,
-                   "With automatic kernels: no more than take these bytes in the product, such as 200k or 1M")
+                   "With --kernels auto: the largest size of the kernels in the product, such as 200k or 1M")
         ->type_name("SIZE");
     app.add_option("--max-seconds", max_seconds_,
-                   "With automatic kernels: no stage that would exceed this time of optimisation; the result "
-                   "then\n"
-                   "depends on the speed of the machine")
+                   "With --kernels auto: no stage that would probably exceed this time of optimisation; the "
+                   "result\n"
+                   "then depends on the speed of the machine")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.001, 1e9));
     app.add_flag("--resume", resume_,
@@ -289,17 +291,22 @@ class Fit : public Verb {
 
   /// --kernels and what bounds it.
   Result<void> applyBudget(FitConfig& config, const std::map<std::string, std::string, std::less<>>& given,
-                           std::map<std::string, std::string, std::less<>>& source) {
+                           const std::map<std::string, std::string, std::less<>>& source) {
     BudgetOptions& budget = config.train.budget;
-    const char* bounds[] = {"--target-psnr", "--max-kernels", "--max-bytes", "--max-seconds"};
     const bool counted = app_->count("--kernels") > 0 && kernels_ != "auto";
-    for (const char* bound : bounds) {
-      if (app_->count(bound) == 0) continue;
-      if (counted) {
-        return usageError(
-            fmt::format("--kernels {} and {} contradict each other; write --kernels auto", kernels_, bound));
+    for (const char* option :
+         {"--kernels", "--target-psnr", "--max-kernels", "--max-bytes", "--max-seconds"}) {
+      if (app_->count(option) == 0) continue;
+      if (counted && std::string_view(option) != "--kernels") {
+        return usageError(fmt::format("--kernels {} and {} contradict each other; {} is for --kernels auto",
+                                      oneLine(kernels_), option, option));
       }
-      budget.automatic = true;
+      if (!counted && !traits(config.evaluator.method).has_lengths) {
+        return usageError(
+            fmt::format("{}: only method local can choose the number of kernels; give {} a number",
+                        kernels_ == "auto" ? "--kernels auto" : option, methodName(config.evaluator.method)));
+      }
+      budget.automatic = !counted;
     }
     if (counted) {
       std::string text = kernels_.starts_with("+") ? kernels_.substr(1) : kernels_;
@@ -316,24 +323,25 @@ class Fit : public Verb {
                                       source.find("density.max_kernels")->second, kernels_));
       }
       setKernelBudget(config, count);
-      budget.automatic = false;
-    } else if (app_->count("--kernels") > 0) {
-      budget.automatic = true;
     }
-    if (app_->count("--max-kernels") > 0) setKernelBudget(config, static_cast<std::size_t>(max_kernels_));
+    if (app_->count("--max-kernels") > 0) {
+      const auto most = static_cast<std::size_t>(max_kernels_);
+      if (given.contains("density.max_kernels") && config.train.density.max_kernels != most) {
+        return usageError(fmt::format("{} and --max-kernels {} contradict each other; give only one of them",
+                                      source.find("density.max_kernels")->second, most));
+      }
+      setKernelBudget(config, most);
+    }
     if (app_->count("--target-psnr") > 0) budget.target_psnr = target_psnr_;
     if (app_->count("--max-seconds") > 0) budget.max_seconds = max_seconds_;
     if (app_->count("--max-bytes") > 0) {
       const auto bytes = parseBytes(max_bytes_);
       if (!bytes || *bytes == 0) {
         return usageError(
-            fmt::format("--max-bytes {}: is not a size; write a number of bytes, or 200k, 1M", max_bytes_));
+            fmt::format("--max-bytes {}: give a size such as 200k or 1M; see 'heatskin fit --help'",
+                        oneLine(max_bytes_)));
       }
       budget.max_bytes = *bytes;
-    }
-    if (budget.automatic && !traits(config.evaluator.method).has_lengths && app_->count("--kernels") > 0) {
-      return usageError(fmt::format("--kernels auto works with method local only; give {} a number",
-                                    methodName(config.evaluator.method)));
     }
     return {};
   }

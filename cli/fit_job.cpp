@@ -51,14 +51,14 @@ std::string budgetText(const FitOutcome& outcome) {
       case StoppedBy::kTarget:
         return fmt::format("the target of {:g} dB is reached", budget.target_psnr);
       case StoppedBy::kMaxKernels:
-        return fmt::format("stopped by the bound of {} kernels",
+        return fmt::format("stopped at the limit of {} kernels",
                            grouped(outcome.config.train.density.max_kernels));
       case StoppedBy::kMaxBytes:
-        return fmt::format("stopped by the bound of {}", humanBytes(static_cast<double>(budget.max_bytes)));
+        return fmt::format("stopped at the limit of {}", humanBytes(static_cast<double>(budget.max_bytes)));
       case StoppedBy::kMaxSeconds:
-        return fmt::format("stopped by the bound of {:g} seconds", budget.max_seconds);
+        return fmt::format("stopped at the limit of {:g} seconds", budget.max_seconds);
       case StoppedBy::kNoGain:
-        return "more kernels do not pay";
+        return "stopped because more kernels bring little";
       case StoppedBy::kSteps:
         break;
     }
@@ -72,9 +72,12 @@ std::string budgetText(const FitOutcome& outcome) {
 Error interruptedError(const Session& session, const FitJob& job, const FitResult& fit) {
   const bool resumes = job.control.resume != Resume::kNo;
   return failure(
-      fmt::format("interrupted; {} of {} steps are saved in {}; resume with: {}{}",
+      fmt::format("interrupted; {}{} steps are saved in {}; resume with: {}{}",
                   grouped(static_cast<std::size_t>(fit.steps_done)),
-                  grouped(static_cast<std::size_t>(job.config.train.steps)),
+                  // How many there will be in all stages is not known.
+                  job.config.train.budget.automatic
+                      ? std::string()
+                      : " of " + grouped(static_cast<std::size_t>(job.config.train.steps)),
                   displayPath(job.control.checkpoint), session.command, resumes ? "" : " --resume"),
       error_code::kCancelled);
 }

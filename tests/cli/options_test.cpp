@@ -113,6 +113,32 @@ TEST_F(Options, OneValueIsGivenOnce) {
   expectUsageError(fit({"--set", "steps=3", "--set", "steps=4"}),
                    "--set steps=3 and --set steps=4 contradict");
   EXPECT_EQ(run(fit({"--set", "steps=3", "--steps", "3", "-q"})), 0) << last_.err;
+  expectUsageError(fit({"--kernels", "40", "--target-psnr", "30"}),
+                   "--kernels 40 and --target-psnr contradict each other");
+  expectUsageError(fit({"--set", "density.max_kernels=30", "--max-kernels", "40"}),
+                   "--set density.max_kernels=30 and --max-kernels 40 contradict");
+}
+
+TEST_F(Options, AutomaticNumbersOfKernelsAreBoundedAndSaySo) {
+  expectUsageError(fit({"--kernels", "many"}),
+                   "--kernels many: give a whole number from 1 to 1000000, or auto");
+  expectUsageError(fit({"--max-bytes", "some"}), "--max-bytes some: give a size such as 200k or 1M");
+  expectUsageError(fit({"--method", "thermal", "--kernels", "auto"}), "only method local can choose");
+  expectUsageError(fit({"--method", "thermal", "--max-bytes", "9k"}),
+                   "--max-bytes: only method local can choose");
+  const auto stopped = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"--steps", "4", "-q", "--json", folder_ / "auto.json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    EXPECT_EQ(run(fit(arguments)), 0) << last_.err;
+    return nlohmann::json::parse(folder_.read("auto.json"));
+  };
+  EXPECT_EQ(stopped({"--kernels", "auto", "--target-psnr", "1"})["stopped_by"], "target");
+  EXPECT_EQ(stopped({"--max-kernels", "50", "--target-psnr", "99"})["stopped_by"], "max_kernels");
+  const auto small = stopped({"--max-bytes", "900", "--target-psnr", "99"});
+  EXPECT_EQ(small["stopped_by"], "max_bytes");
+  EXPECT_LE(small["model_bytes"], 900);
+  EXPECT_GT(small["samples"], 0);
+  EXPECT_EQ(stopped({"--kernels", "40"})["stopped_by"], "steps");
 }
 
 TEST_F(Options, WithoutEffectAreNotSilent) {

@@ -78,6 +78,7 @@ KernelSet smoothKernels(const Surface& surface, std::size_t count, std::uint64_t
         static_cast<float>(kCells[cell] + (kCells[cell + 1] - kCells[cell]) * (0.2 + 0.6 * u(3)));
     kernels.thresholds[i] = static_cast<float>(0.3 + 0.6 * u(4));
     kernels.sharpnesses[i] = static_cast<float>(10 + 60 * u(5));
+    kernels.lengths[i] = static_cast<float>(0.8 + 0.6 * u(6));  // for methods that know them
     kernels.channels[i] = Vec3(u(6), u(7), 0.5).cast<float>();
   }
   return kernels;

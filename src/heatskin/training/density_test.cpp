@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "heatskin/surface/sampling.h"
+#include "heatskin/training/constants.h"
 
 #include "support/tiny_surfaces.h"
 
@@ -108,6 +109,29 @@ TEST(Density, SplittingMovesBothHalvesAlongTheLongAxisAndShrinksThem) {
   EXPECT_NEAR(state.kernels.thresholds[3], 1 - 0.3 / 1.6, 1e-6);
   EXPECT_EQ(firstMoment(state, 3), 0.0f);
   EXPECT_EQ(state.optimiser.velocities[4], Vec2(0, 0));
+}
+
+TEST(Density, WithLengthsHalvesAreShorterHoweverSmallTheKernel) {
+  for (const float threshold : {0.7f, 0.99f}) {
+    TrainerState state = stateOf(grid(), 3);
+    state.kernels.positions[2] = {40, {1.0 / 3, 1.0 / 3, 1.0 / 3}};
+    state.kernels.thresholds[2] = threshold;
+    state.kernels.lengths[2] = 0.5f;
+    state.statistics.errors = {0, 0, 10};
+    TrainOptions options;
+    options.lengths = Lengths::kSpacing;
+    densify(state, options, Walker(grid()), 1);
+    ASSERT_EQ(state.kernels.size(), 4u);
+    expectConsistent(state);
+    for (const std::size_t k : {2u, 3u}) {
+      EXPECT_EQ(state.kernels.thresholds[k], threshold);
+      EXPECT_FLOAT_EQ(state.kernels.lengths[k], 0.5f / static_cast<float>(constants::kSplitLength));
+    }
+    // The paper's distance, in lengths of the kernel.
+    const double apart =
+        (grid().position(state.kernels.positions[2]) - grid().position(state.kernels.positions[3])).norm();
+    EXPECT_NEAR(apart, 2 * 0.5 * constants::kSplitDistance * (1 - static_cast<double>(threshold)), 1e-6);
+  }
 }
 
 TEST(Density, SmallKernelsAreCloned) {

@@ -93,6 +93,21 @@ Result<void> checkValues(const FitTarget& target, std::span<const SurfacePoint> 
   return {};
 }
 
+Error impossibleState(const std::string& name) {
+  return inputError(fmt::format("{}: holds an impossible state", name), error_code::kDamagedCheckpoint);
+}
+
+/// Whether another stage could follow these.
+bool possible(std::span<const GrowthStage> stages, const TrainOptions& options) {
+  if (stages.empty()) return true;
+  const auto sound = [](const GrowthStage& s) {
+    return s.kernels >= 1 && std::isfinite(s.kernels) && !std::isnan(s.psnr) && s.seconds >= 0 &&
+           s.bytes >= 0;
+  };
+  return options.budget.automatic && std::all_of(stages.begin(), stages.end(), sound) &&
+         nextBudget(options, stages).budget > 0;
+}
+
 /// Refuses a pool there is no memory for.
 Result<void> askPool(TrainOptions options, const ChannelLayout& layout) {
   followBudget(options);
@@ -166,8 +181,12 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
       if (auto over = startOver(found.error()); !over) return over.error();
     } else {
       if (auto mine = checkOrigin(*found, checkpoint.input, config, name); !mine) return mine.error();
-      checkpoint.state = std::move(found->state);
-      result.history = std::move(found->history);
+      if (!possible(found->history.stages, trainOptions(config))) {
+        if (auto over = startOver(impossibleState(name)); !over) return over.error();
+      } else {
+        checkpoint.state = std::move(found->state);
+        result.history = std::move(found->history);
+      }
     }
   }
 
@@ -181,7 +200,7 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
 
   // One stage with the budget that was given, or one after the other with more kernels each. Every stage
   // starts over: kernels that were placed for a smaller budget are in the way of a larger one (boombox with
-  // 63,000: 34.3 dB when it goes on with those of 16,000).
+  // 64,000 kernels: 34.5 dB after 500 steps, 34.3 dB after 800 that go on from 16,000).
   const auto steps = static_cast<std::size_t>(train.steps);
   std::vector<GrowthStage>& stages = result.history.stages;
   std::optional<KernelSet> kernels;
@@ -205,22 +224,17 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
     Trainer trainer(surface, target, *evaluator, options);
     result.init_seconds += first ? watch.lap() : 0;
     progress.end();
-    if (first) {
-      // Half of what a texture may take: kernels change during a fit.
-      if (auto justified = evaluator->check(trainer.kernels(), 0.5); !justified) {
-        if (justified.error().kind != ErrorKind::kUsage) return justified.error();
-        return usageError(justified.error().message +
-                          "; lower local.max_radius, local.diffusion_time or local.window_sigma");
-      }
+    // Half of what a texture may take: kernels change during a fit.
+    if (auto justified = evaluator->check(trainer.kernels(), 0.5); !justified) {
+      if (justified.error().kind != ErrorKind::kUsage) return justified.error();
+      return usageError(justified.error().message +
+                        "; lower local.max_radius, local.diffusion_time or local.window_sigma");
     }
     if (from_state) {
       const auto done = static_cast<std::size_t>(std::max(0, checkpoint.state.step)) + stages.size() * steps;
       if (result.history.losses.size() != done || result.history.step_seconds.size() != done ||
           !trainer.restore(std::move(checkpoint.state))) {
-        const Error problem =
-            inputError(fmt::format("{}: holds an impossible state", name), error_code::kDamagedCheckpoint);
-        if (auto over = startOver(problem); !over) return over.error();
-        first = true;
+        if (auto over = startOver(impossibleState(name)); !over) return over.error();
         continue;
       }
       result.resumed_at = static_cast<int>(done);

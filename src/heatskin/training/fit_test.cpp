@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -15,6 +16,7 @@
 #include "heatskin/product/fit_appearance.h"
 #include "heatskin/surface/function_target.h"
 #include "heatskin/training/checkpoint.h"
+#include "heatskin/training/constants.h"
 #include "heatskin/training/start.h"
 #include "heatskin/training/test_fits.h"
 #include "heatskin/training/trainer.h"
@@ -164,6 +166,95 @@ TEST(Fit, CheckpointsAndInterruptionsChangeNothing) {
     }
   }
   setThreadCount(0);
+}
+
+/// A first stage and one that reaches the bound.
+FitConfig automaticConfig() {
+  FitConfig config = testing::tinyConfig(20);
+  config.train.lengths = Lengths::kSpacing;
+  config.train.sampling.rule = Sampling::kStratified;
+  config.train.start.kernels = 0;
+  config.train.density.rule = Density::kBudget;
+  config.train.density.max_kernels = 6000;
+  config.train.budget.automatic = true;
+  config.train.budget.target_psnr = 99;
+  return config;
+}
+
+TEST(Fit, AnAutomaticBudgetGrowsInStagesThatInterruptionsDoNotChange) {
+  const Ring ring;
+  const FitConfig config = automaticConfig();
+  const auto plain = fit(ring.surface, ring.appearance, config);
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_EQ(plain->stopped_by, StoppedBy::kMaxKernels);
+  ASSERT_EQ(plain->history.stages.size(), 2u);
+  EXPECT_EQ(plain->steps_done, 40);
+  EXPECT_EQ(plain->history.samples, 40 * 256);
+  EXPECT_LE(plain->history.stages[0].kernels, 4000);
+  EXPECT_EQ(static_cast<std::size_t>(plain->history.stages[1].kernels), plain->kernels.size());
+  EXPECT_LE(plain->kernels.size(), 6000u);
+
+  FitConfig easy = config;
+  easy.train.budget.target_psnr = 1;
+  const auto one = fit(ring.surface, ring.appearance, easy);
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->stopped_by, StoppedBy::kTarget);
+  EXPECT_EQ(one->history.stages.size(), 1u);
+
+  testing::TemporaryFolder folder;
+  FitControl control;
+  control.checkpoint = folder / "c.checkpoint";
+  // Of the second stage, too: progress counts from 0 there.
+  for (const std::size_t stop_at : {std::size_t{5}, std::size_t{18}, kNever}) {
+    StoppingProgress progress(stop_at);
+    control.progress = &progress;
+    const auto part = fit(ring.surface, ring.appearance, config, control);
+    ASSERT_TRUE(part) << part.error().message;
+    control.resume = Resume::kMustBeThere;
+    if (part->complete) {
+      EXPECT_TRUE(testing::sameKernels(part->kernels, plain->kernels));
+      EXPECT_EQ(part->history.losses, plain->history.losses);
+      EXPECT_EQ(part->stopped_by, plain->stopped_by);
+    }
+  }
+
+  // Stages that nothing can follow, in a file that is otherwise in order.
+  StoppingProgress progress(5);
+  control.progress = &progress;
+  control.resume = Resume::kNo;
+  ASSERT_TRUE(fit(ring.surface, ring.appearance, config, control));
+  auto checkpoint = *loadCheckpoint(control.checkpoint);
+  control.progress = nullptr;
+  control.resume = Resume::kMustBeThere;
+  for (const GrowthStage& stage : {GrowthStage{0, 20, 1, 0}, GrowthStage{4000, std::nan(""), 1, 0},
+                                   GrowthStage{4000, 100, 1, 0}, GrowthStage{1e300, 20, 1, 0}}) {
+    checkpoint.history.stages = {stage};
+    ASSERT_TRUE(writeFileAtomically(control.checkpoint, encodeCheckpoint(checkpoint)));
+    const auto refused = fit(ring.surface, ring.appearance, config, control);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("impossible"), std::string::npos) << refused.error().message;
+  }
+}
+
+TEST(Fit, KernelsStartWithLengthsFromTheirSpacing) {
+  const Ring ring;
+  TrainOptions options;
+  options.lengths = Lengths::kSpacing;
+  const AppearanceTarget target(ring.appearance, Filter::kAuto);
+  const auto mean = [&](std::size_t kernels, double scale) {
+    options.start.kernels = kernels;
+    options.start.length_scale = scale;
+    const auto lengths = startKernels(ring.surface, target, options, Vec3f::Zero()).lengths;
+    return std::accumulate(lengths.begin(), lengths.end(), 0.0) / static_cast<double>(kernels);
+  };
+  // Spread points are about as far from each other as their share of the area says.
+  const double spacing = std::sqrt(ring.surface.totalArea() / 400);
+  EXPECT_NEAR(mean(400, 1), spacing / constants::kReferenceSpacing,
+              0.2 * spacing / constants::kReferenceSpacing);
+  EXPECT_NEAR(mean(400, 0.5), 0.5 * mean(400, 1), 1e-3);
+  EXPECT_NEAR(mean(1600, 1), 0.5 * mean(400, 1), 0.1 * mean(400, 1));
+  options.lengths = Lengths::kUnit;
+  EXPECT_EQ(mean(400, 1), 1);
 }
 
 TEST(Fit, ACheckpointOfSomethingElseIsRefusedWithTheReason) {

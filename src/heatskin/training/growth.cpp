@@ -33,6 +33,7 @@ Limit tightest(const TrainOptions& options, const GrowthStage& last) {
 double gainPerFourfold(std::span<const GrowthStage> stages) {
   if (stages.size() < 2) return kUsualGain;
   const GrowthStage &before = stages[stages.size() - 2], &last = stages.back();
+  if (!(last.kernels > before.kernels)) return 0;
   return (last.psnr - before.psnr) / std::log(last.kernels / before.kernels) * std::log(4.0);
 }
 
@@ -50,6 +51,10 @@ GrowthDecision nextBudget(const TrainOptions& options, std::span<const GrowthSta
   const Limit limit = tightest(options, last);
   // A bound that leaves next to nothing to add has been reached.
   if (limit.kernels < kLeastGrowth * last.kernels) return {0, limit.name};
+  // A stage that did not use its budget has no use for a larger one; and every stage that is followed by
+  // another has grown, so that they come to an end.
+  if (stages.size() > 1 && last.kernels < kLeastGrowth * stages[stages.size() - 2].kernels)
+    return {0, StoppedBy::kNoGain};
   const double gain = gainPerFourfold(stages);
   if (stages.size() > 1 && gain < kLeastGain) return {0, StoppedBy::kNoGain};
 

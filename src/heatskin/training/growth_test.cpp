@@ -60,6 +60,12 @@ TEST(Growth, WhatDoesNotPayEndsIt) {
   EXPECT_EQ(nextBudget(automatic(38), stages).stopped_by, StoppedBy::kNoGain);
   EXPECT_EQ(nextBudget(automatic(38), stages).budget, 0u);
   EXPECT_GT(nextBudget(automatic(38), std::span(stages).first(1)).budget, 0u) << "one stage tells nothing";
+
+  // As many kernels as before, whatever the budget was.
+  const std::vector<GrowthStage> same = {{4000, 20, 5, 0}, {4000, 20, 20, 0}};
+  EXPECT_EQ(gainPerFourfold(same), 0);
+  EXPECT_EQ(nextBudget(automatic(38), same).stopped_by, StoppedBy::kNoGain);
+  EXPECT_EQ(nextBudget(automatic(38), same).budget, 0u);
 }
 
 TEST(Growth, TheFirstStageHasKernelsForEveryPartWithinTheBounds) {

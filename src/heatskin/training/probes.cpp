@@ -13,6 +13,7 @@
 #include "heatskin/training/streams.h"
 
 namespace heatskin {
+
 void Probes::resize(std::size_t count, std::size_t channels) {
   points.resize(count);
   targets.channels = errors.channels = sums.channels = channels;

@@ -110,7 +110,8 @@ std::vector<SurfacePoint> detailPoints(const Surface& surface, const FitTarget& 
   return chosen;
 }
 
-/// From the distances between kernels; those among details are no longer than the `spread` ones, which cover.
+/// From the distances between kernels. The first `spread` of them cover: those at details are not among their
+/// neighbours.
 std::vector<float> startLengths(const Surface& surface, std::span<const SurfacePoint> positions,
                                 std::size_t spread, double scale) {
   std::vector<Vec3> places(positions.size());

@@ -189,9 +189,10 @@ double LocalEvaluator::estimatePairs(const KernelSet& kernels) const {
 
 /// Bytes rebuild() takes for so many pairs.
 double LocalEvaluator::pairBytes(double pairs) const {
-  // Once as found, once in the table; vectors that grow hold up to half as much again.
+  // As found now and the last time, and in the table; vectors that grow hold up to half as much again.
   const bool charts = options_.join_corners && !options_.euclidean;
-  return pairs * (charts ? 1.25 * (20 + 32) + 20 + 32 : 1.25 * 20 + 20);
+  const double pair = charts ? 20 + 32 : 20;
+  return pairs * (2 * 1.25 * pair + pair);
 }
 
 Result<void> LocalEvaluator::check(const KernelSet& kernels, double share) const {

@@ -29,6 +29,7 @@ KernelSet randomKernels(const Surface& surface, std::size_t count, std::uint64_t
     kernels.anisotropies[i] = static_cast<float>(1 + 99 * a[1]);
     kernels.thresholds[i] = static_cast<float>(0.3 + 0.6 * b[0]);
     kernels.sharpnesses[i] = static_cast<float>(10 + 40 * b[1]);
+    kernels.lengths[i] = static_cast<float>(0.5 + 1.5 * random.uniform(4 * count + i));
     kernels.channels[i] = Vec3f(0.1f, -0.1f, 0.2f);
   }
   return kernels;
@@ -275,6 +276,50 @@ TEST(SupportRadius, IsWhereTheThresholdFallsToItsTail) {
     EXPECT_NEAR(SoftThreshold<double>(40, threshold)(x), options.support_tail, 1e-9);
   }
   EXPECT_EQ(supportRadius(10, 0.3, options), options.max_radius) << "the cap";
+}
+
+/// Responses of every kernel at every query, zero where it is no candidate.
+std::vector<float> allResponses(const LocalEvaluator& evaluator, std::span<const SurfacePoint> queries,
+                                std::size_t kernels) {
+  Workspace workspace;
+  evaluator.begin(queries)->respond(0, queries.size(), workspace);
+  const ResponseBlock& block = workspace.responses;
+  std::vector<float> x(queries.size() * kernels, 0.0f);
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    for (std::size_t n = 0; n < block.counts[q]; ++n)
+      x[q * kernels + block.kernels[q * block.stride + n]] = block.x[q * block.stride + n];
+  }
+  return x;
+}
+
+// Supports of rounded sources: they reach a little further, and what the others have they have, too.
+TEST(LocalEvaluator, RebuildsForStepsDependOnKernelsAloneAndReachNoLess) {
+  const Surface surface = testing::build(testing::bumpySphere(3, 0.2, 5));
+  LocalOptions options;
+  options.candidates = 256;
+  options.sight = Sight::kCarried;
+  options.join_corners = true;
+  LocalEvaluator used(surface, options), exact(surface, options);
+  const auto queries = sampleSurface(surface, 400, 8);
+  constexpr std::size_t kKernels = 200;
+  for (std::uint64_t seed = 1; seed < 4; ++seed) {
+    const KernelSet kernels = randomKernels(surface, kKernels, seed);
+    used.rebuildForSteps(kernels);
+    LocalEvaluator fresh(surface, options);
+    fresh.rebuildForSteps(kernels);
+    exact.rebuild(kernels);
+    const auto rough = allResponses(used, queries, kKernels), truth = allResponses(exact, queries, kKernels);
+    EXPECT_EQ(rough, allResponses(fresh, queries, kKernels));
+    EXPECT_GE(used.supports().pairCount(), exact.supports().pairCount());
+    std::size_t common = 0, same = 0;
+    for (std::size_t i = 0; i < truth.size(); ++i) {
+      if (truth[i] == 0) continue;
+      ++common;
+      same += std::abs(rough[i] - truth[i]) <= 0.01f ? 1 : 0;
+    }
+    // Where a face can be reached by two ways, a centre nearby may prefer the other one.
+    EXPECT_GT(static_cast<double>(same), 0.99 * static_cast<double>(common));
+  }
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ std::string gradcheck(const std::function<double(std::span<const double>)>& f, c
   return testing::gradcheck(f, x, gradient, kSteep);
 }
 
-/// Parameters of a pair in the order of `parameters()`: S, p, angle, eta.
+/// A pair; its parameters are S, p, angle, eta, log h.
 struct Pair {
   Developed<double> kernel;
   Query<double> query;
@@ -29,12 +29,13 @@ struct Pair {
 
 Pair pairFrom(std::span<const double> x, const Query<double>& query) {
   Pair pair{{}, query};
-  pair.kernel = {x[0], x[1], std::cos(x[5]), std::sin(x[5]), x[6], x[2], x[3], x[4]};
+  const double inverse = std::exp(-x[7]);
+  pair.kernel = {x[0], x[1], inverse * std::cos(x[5]), inverse * std::sin(x[5]), x[6], x[2], x[3], x[4]};
   return pair;
 }
 
 std::vector<double> flat(const Gradient<double>& g) {
-  return {g.center_x, g.center_y, g.space_x, g.space_y, g.space_z, g.angle, g.anisotropy};
+  return {g.center_x, g.center_y, g.space_x, g.space_y, g.space_z, g.angle, g.anisotropy, g.length};
 }
 
 /// A random pair whose chord is `chord` times its developed distance.
@@ -51,6 +52,7 @@ std::vector<double> randomParameters(std::uint64_t seed, double chord, Query<dou
   x.push_back(query.space_z - chord * distance * height);
   x.push_back(std::numbers::pi * random.uniform(9));
   x.push_back(1 + 199 * random.uniform(10));
+  x.push_back(std::log(0.5 + 3 * random.uniform(11)));
   return x;
 }
 
@@ -84,7 +86,7 @@ TEST(LocalResponse, TheCheckFindsAPlantedSign) {
   };
   const std::vector<double> right = flat(responseVjp(pair.kernel, pair.query, Shape<double>(), 1.0));
   ASSERT_EQ(gradcheck(f, x, right), "");
-  for (const std::size_t entry : {0, 1, 5, 6}) {
+  for (const std::size_t entry : {0, 1, 5, 6, 7}) {
     std::vector<double> wrong = right;
     wrong[entry] = -wrong[entry];
     EXPECT_NE(gradcheck(f, x, wrong), "") << entry;
@@ -115,6 +117,24 @@ TEST(LocalResponse, IsLongAlongItsAxis) {
   EXPECT_NEAR(at(angle), std::exp(-d * d / (4 * 0.0625)) * window, 1e-15);
   EXPECT_NEAR(at(angle + std::numbers::pi / 2), std::exp(-d * d * 31 / (4 * 0.0625)) * window, 1e-15);
   EXPECT_NEAR(at(angle), at(angle + std::numbers::pi), 1e-15) << "period pi";
+}
+
+TEST(LocalResponse, ALengthIsAUnitOfDistance) {
+  const Shape<double> shape;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Query<double> query;
+    std::vector<double> x = randomParameters(seed, 0.7, query);
+    x[7] = 0;
+    const double h = 0.1 + 0.2 * static_cast<double>(seed);
+    Query<double> scaled_query = {h * query.x, h * query.y, h * query.space_x, h * query.space_y,
+                                  h * query.space_z};
+    std::vector<double> scaled = x;
+    for (std::size_t i = 0; i < 5; ++i)
+      scaled[i] *= h;
+    scaled[7] = std::log(h);
+    const Pair one = pairFrom(x, query), other = pairFrom(scaled, scaled_query);
+    EXPECT_NEAR(response(one.kernel, one.query, shape), response(other.kernel, other.query, shape), 1e-13);
+  }
 }
 
 TEST(LocalResponse, NeverShorterThanTheChord) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <numeric>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -176,6 +177,33 @@ TEST_P(Supports, TheTableHoldsTheSinglePropagationsForAnyThreadCount) {
     EXPECT_EQ(table.charts, expected.charts);
   }
   setThreadCount(0);
+}
+
+TEST_P(Supports, WhatIsKeptFromTheLastCallChangesNothing) {
+  const Surface surface = testing::build(testing::torus(24, 40));
+  options_.join_corners = true;
+  SupportBuilder builder(surface, options_);
+  auto sources = sourcesOn(surface, 300, 0.3f);
+  for (const std::size_t count : {300u, 300u, 250u, 280u}) {
+    // Some move, some grow, some go and come, one is there twice; the others were there the last time.
+    for (std::size_t i = count % 7; i < count; i += 5)
+      sources[i].radius *= 0.9f;
+    for (std::size_t i = 3; i < count; i += 11)
+      sources[i].center *= 0.5f;
+    sources[1] = sources[0];
+    std::vector<std::uint32_t> order(count);
+    for (std::uint32_t i = 0; i < count; ++i)
+      order[i] = static_cast<std::uint32_t>((i * 7 + count) % count);
+    if (count % 7 == 0) std::iota(order.begin(), order.end(), 0u);  // 7 is no generator then
+    SupportTable kept, fresh;
+    const auto now = std::span(sources).first(count);
+    builder.build(now, order, kept);
+    SupportBuilder(surface, options_).build(now, order, fresh);
+    EXPECT_EQ(kept.begin, fresh.begin);
+    EXPECT_EQ(kept.kernels, fresh.kernels);
+    EXPECT_EQ(kept.developments, fresh.developments);
+    EXPECT_EQ(kept.charts, fresh.charts);
+  }
 }
 
 TEST_P(Supports, StayInsideTheirComponentAndStopAtBoundaries) {
