@@ -127,12 +127,15 @@ TEST_F(Options, AutomaticNumbersOfKernelsAreBoundedAndSaySo) {
   expectUsageError(fit({"--method", "thermal", "--max-bytes", "9k"}),
                    "--max-bytes: only method local can choose");
   const auto stopped = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> arguments = {"--steps", "4", "-q", "--json", folder_ / "auto.json"};
+    std::vector<std::string> arguments = {"fit",   mesh(),  "-o",       folder_ / "o.glb",    "--preset",
+                                          "draft", "--set", "batch=64", "--no-eval",          "--steps",
+                                          "60",    "-q",    "--json",   folder_ / "auto.json"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    EXPECT_EQ(run(fit(arguments)), 0) << last_.err;
+    EXPECT_EQ(run(arguments), 0) << last_.err;
     return nlohmann::json::parse(folder_.read("auto.json"));
   };
-  EXPECT_EQ(stopped({"--kernels", "auto", "--target-psnr", "1"})["stopped_by"], "target");
+  EXPECT_EQ(stopped({"--kernels", "auto", "--max-kernels", "50", "--target-psnr", "1"})["stopped_by"],
+            "target");
   EXPECT_EQ(stopped({"--max-kernels", "50", "--target-psnr", "99"})["stopped_by"], "max_kernels");
   const auto small = stopped({"--max-bytes", "900", "--target-psnr", "99"});
   EXPECT_EQ(small["stopped_by"], "max_bytes");

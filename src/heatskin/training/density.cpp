@@ -187,10 +187,14 @@ class Cover {
     // missed.
     const auto ahead = static_cast<std::size_t>(4 * wide_);
     const std::size_t end = std::min(probes_.size(), probe + ahead + 1);
+    // With few kernels a wide one covers thousands of probes: some hundreds of them tell as much.
+    constexpr std::size_t kLooked = 256;
+    const std::size_t stride = std::max<std::size_t>(1, ahead / kLooked);
+    const std::size_t before = std::min(probe, ahead) / stride * stride;
     Surroundings result;
     double all = 0;
     std::array<double, kMaxChannels> sums{}, counted{};
-    for (std::size_t i = probe - std::min(probe, ahead); i < end; ++i) {
+    for (std::size_t i = probe - before; i < end; i += stride) {
       if ((surface.position(probes_.points[i]) - here).norm() > reach) continue;
       ++all;
       if (uncovered_[i] == 0) continue;
@@ -207,6 +211,7 @@ class Cover {
                                         : kernels_.mean[static_cast<Eigen::Index>(c)];
     }
     result.uncovered = result.count / all;
+    result.count *= static_cast<double>(stride);
     return result;
   }
 
