@@ -29,7 +29,7 @@ static_assert(std::endian::native == std::endian::little,
 
 constexpr std::string_view kMagic = "HSKCKPT\n";
 /// Changes with the file, and with whatever its numbers refer to (such as the order of the sample pool).
-constexpr std::uint32_t kFormatVersion = 4;
+constexpr std::uint32_t kFormatVersion = 5;
 constexpr std::size_t kSizeOffset = kMagic.size() + sizeof(std::uint32_t);
 constexpr std::size_t kHeaderBytes = kSizeOffset + sizeof(std::uint64_t);
 constexpr std::size_t kChecksumBytes = sizeof(std::uint64_t);

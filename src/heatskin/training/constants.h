@@ -49,4 +49,8 @@ inline constexpr double kCovered = 0.5;        ///< weight sum from which a plac
 inline constexpr double kCoverUntil = 0.95;    ///< uncovered places get kernels until here
 inline constexpr std::size_t kProbes = 32768;  ///< points at which errors are looked up, at least
 
+// Solves for the values of kernels (channel_solve.h): probes for each kernel.
+inline constexpr std::size_t kSolveProbes = 10;
+inline constexpr std::size_t kManyKernels = 200'000, kFewSolveProbes = 5;  ///< for the memory's sake
+
 }  // namespace heatskin::constants

@@ -12,7 +12,7 @@ namespace heatskin {
 struct TrainProfile {
   double sampling = 0;
   double candidates = 0;  ///< the evaluator's respond(): candidates and their responses
-  double forward = 0, backward = 0, optimiser = 0, rebuild = 0, density = 0;
+  double forward = 0, backward = 0, optimiser = 0, rebuild = 0, density = 0, solve = 0;
 };
 
 /// Calls visit(name, seconds) for every phase of a profile, in the order of a step. A new phase needs one
@@ -26,6 +26,7 @@ void visitPhases(Profile& profile, Visitor&& visit) {
   visit("optimiser", profile.optimiser);
   visit("rebuild", profile.rebuild);
   visit("density", profile.density);
+  visit("solve", profile.solve);
 }
 
 /// What a fit remembers of its past besides the trainer's state; for reports, without influence on the fit.

@@ -1,9 +1,11 @@
 #include "heatskin/training/optimiser.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "heatskin/kernels/compositor.h"
 #include "heatskin/training/angles.h"
+#include "heatskin/training/constants.h"
 
 namespace heatskin {
 namespace {
@@ -12,13 +14,32 @@ void move(float& value, double by, float low, float high) {
   value = std::clamp(static_cast<float>(value - by), low, high);
 }
 
+/// Gradients are means over a batch of about as many samples as there are kernels: those of single kernels
+/// become small as the batch grows, and Adam's floor has to follow. METHOD's is for 4,096 samples.
+double epsilonOf(const TrainOptions& options) {
+  constexpr double kPaperBatch = 4096;
+  return options.rates.units == RateUnits::kPaper
+             ? Adam::kEpsilon
+             : Adam::kEpsilon * kPaperBatch / static_cast<double>(options.batch);
+}
+
+/// RateUnits::kKernel: what a step of 1 is, for angle, anisotropy, threshold and sharpness.
+Adam::Four unitsOf(const KernelSet& kernels, std::size_t i) {
+  // A kernel ends where x is eps, at a distance proportional to sqrt(-log eps): this changes its logarithm by
+  // 1. Next to eps = 1 a kernel is but a point; a step there should still lead out.
+  constexpr float kLeastUnit = 2e-3f;
+  const float eps = kernels.thresholds[i];
+  const float size = std::max(kLeastUnit, -2 * eps * std::log(eps));
+  return {1, 1 + kernels.anisotropies[i], size, kernels.sharpnesses[i]};
+}
+
 }  // namespace
 
 Optimiser::Optimiser(const TrainOptions& options, const ChannelLayout& layout, const Walker& walker, int step,
                      double pace)
     : options_(&options),
       pace_(pace),
-      adam_(step),
+      adam_(step, options.rates.beta2, epsilonOf(options)),
       geodesic_(walker, options.rates.position * pace, options.rates.momentum) {
   const LearningRates& rates = options.rates;
   const auto size = [&](double rate) { return adam_.stepSize(rate * pace); };
@@ -39,13 +60,18 @@ Rigid2 Optimiser::moveKernel(std::size_t kernel, const GradientRow& row, Trainer
   const GeometryGradient& geometry = row.geometry;
   float* m = state.optimiser.adam_m.data() + kernel * state.optimiser.parameters;
   float* v = state.optimiser.adam_v.data() + kernel * state.optimiser.parameters;
-  const Adam::Four shape =
-      adam_.change(shape_sizes_,
-                   Adam::Four(geometry.angle, geometry.anisotropy, static_cast<float>(d_threshold),
-                              static_cast<float>(d_sharpness)),
-                   m, v);
-  const Rigid2 motion = geodesic_.step(Vec2(geometry.position_x, geometry.position_y), k.positions[kernel],
-                                       state.optimiser.velocities[kernel]);
+  const bool own_units = options_->rates.units == RateUnits::kKernel;
+  const Adam::Four units = own_units ? unitsOf(k, kernel) : Adam::Four::Ones();
+  const Adam::Four slopes(geometry.angle, geometry.anisotropy, static_cast<float>(d_threshold),
+                          static_cast<float>(d_sharpness));
+  const Adam::Four shape = units * adam_.change(shape_sizes_, units * slopes, m, v);
+  SurfacePoint& position = k.positions[kernel];
+  Vec2& velocity = state.optimiser.velocities[kernel];
+  const Vec2 slope(geometry.position_x, geometry.position_y);
+  const double spacing = constants::kReferenceSpacing * static_cast<double>(k.lengths[kernel]);
+  const Rigid2 motion = own_units ? geodesic_.step(adam_, spacing, slope, position, velocity,
+                                                   state.optimiser.position_v[kernel])
+                                  : geodesic_.step(slope, position, velocity);
 
   using R = KernelRanges;
   float& angle = k.angles[kernel];

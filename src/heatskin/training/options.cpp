@@ -9,6 +9,7 @@ namespace {
 
 // In the order of the enums.
 constexpr std::string_view kClampGradients[] = {"zero", "straight_through", "by_method"};
+constexpr std::string_view kRateUnits[] = {"paper", "kernel"};
 constexpr std::string_view kDecays[] = {"halving", "cosine"};
 constexpr std::string_view kIdle[] = {"coast", "rest"};
 constexpr std::string_view kLengths[] = {"unit", "spacing"};
@@ -32,6 +33,7 @@ constexpr Option kTrain[] = {
     option<&TrainOptions::wrap_angle>("wrap_angle", "angles wrap around modulo pi; otherwise they are clamped to [0, pi]").when("method", "local"),
     choice<&TrainOptions::clamp_gradient, kClampGradients>("clamp_gradient", "gradient where a colour was clamped to [0, 1]: zero (the derivative of the clamp) or straight_through (as if nothing had been clamped); by_method: zero for local, straight_through for the others"),
     choice<&TrainOptions::idle, kIdle>("idle", "kernels that no sample of a batch reaches: coast (their momentum moves them on, as in the paper) or rest (they stay as they are and cost nothing)"),
+    option<&TrainOptions::solves>("solves", 0, 1e4, "how often the colours of all kernels are solved for by linear least squares, at equal intervals, the last time at the end"),
     choice<&TrainOptions::lengths, kLengths>("lengths", "lengths of kernels, the unit in which each counts distances: unit (1, as in the paper) or spacing (from the distance to the neighbours when a kernel starts, shorter after a split)").when("method", "local"),
 };
 
@@ -59,7 +61,9 @@ constexpr Option kRates[] = {
     option<&LearningRates::threshold>("threshold", 0, kMaxRate, "learning rate of thresholds"),
     option<&LearningRates::sharpness>("sharpness", 0, kMaxRate, "learning rate of sharpnesses"),
     option<&LearningRates::position>("position", 0, kMaxRate, "learning rate of positions"),
-    option<&LearningRates::momentum>("momentum", 0, 0.9999, "momentum of position updates"),
+    option<&LearningRates::momentum>("momentum", 0, 0.9999, "momentum of position updates").when("rates.units", "paper"),
+    choice<&LearningRates::units, kRateUnits>("units", "what rates are measured in: paper (the parameters themselves; positions follow the gradient with momentum) or kernel (Adam moves kernels by fractions of their lengths, and changes sizes, sharpnesses and anisotropies by fractions of themselves)"),
+    option<&LearningRates::beta2>("beta2", 0, 0.99999, "second decay factor of Adam: the larger, the longer it remembers the size of gradients"),
     choice<&LearningRates::decay, kDecays>("decay", "schedule of all learning rates: halved after each fifth of the steps, or half a period of a cosine"),
     option<&LearningRates::final_rate>("final_rate", 0, 1, "learning rates at the last step, as a fraction of the initial ones").when("rates.decay", "cosine"),
 };

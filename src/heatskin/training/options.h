@@ -23,6 +23,15 @@ enum class ClampGradient {
   kByMethod,         ///< whichever measured better: MethodTraits::straight_through_clamp
 };
 
+/// What learning rates are measured in.
+enum class RateUnits {
+  kPaper,  ///< parameters as they are; positions by the gradient with momentum (METHOD section 4)
+  /// What a kernel looks like: Adam moves it by parts of its length, and changes its size (through the
+  /// threshold), sharpness and anisotropy by parts of themselves. The same rates then suit kernels of any
+  /// size and colours of any contrast.
+  kKernel,
+};
+
 /// METHOD section 4.
 struct LearningRates {
   double mean_color = 0.0009605697909535365;
@@ -35,6 +44,8 @@ struct LearningRates {
   double momentum = 0.9;  ///< of the positions (GeodesicOpt)
   Decay decay = Decay::kHalving;
   double final_rate = 0.02;  ///< kCosine: factor at the end
+  RateUnits units = RateUnits::kPaper;
+  double beta2 = 0.999;  ///< Adam's; for how long it remembers the size of gradients
 };
 
 /// Which pool samples make up a batch.
@@ -124,6 +135,7 @@ struct TrainOptions {
   ClampGradient clamp_gradient = ClampGradient::kByMethod;
   Lengths lengths = Lengths::kUnit;  ///< local only
   Idle idle = Idle::kCoast;
+  int solves = 0;  ///< for the kernels' values (channel_solve.h), evenly over the steps, the last at the end
 };
 
 /// Batch, pool and initial kernels that are 0 get the values that belong to the budget (docs/fitting.md):

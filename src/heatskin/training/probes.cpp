@@ -24,25 +24,38 @@ void Probes::resize(std::size_t count, std::size_t channels) {
   begin.assign(count + 1, 0);
 }
 
+ProbeDraw densityProbes(const TrainOptions& options, int step) {
+  // A kernel that no probe meets could go unseen.
+  constexpr std::size_t kProbesPerKernel = 2;
+  const auto at = static_cast<std::uint64_t>(step);
+  return {std::max(constants::kProbes, kProbesPerKernel * options.density.max_kernels), options.seed,
+          streams::kProbes + (at << 8), streams::kProbeDraws + at};
+}
+
+ProbeDraw solveProbes(const TrainOptions& options, std::size_t kernels, int step) {
+  const auto at = static_cast<std::uint64_t>(step);
+  const std::size_t each = kernels > constants::kManyKernels ? constants::kFewSolveProbes : constants::kSolveProbes;
+  return {std::max(constants::kProbes, each * kernels), options.seed, streams::kSolve + (at << 8),
+          streams::kSolveDraws + at};
+}
+
 Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool& pool,
-                  const TrainOptions& options, int step) {
+                  const ProbeDraw& draw) {
   // Probes are all over the surface: they need nearly everything.
   evaluator.rebuildForSteps(kernels);
   evaluator.complete();
   FilterTable filter;
   filter.build(kernels);
-  const RandomStream random(options.seed, streams::kProbes + (static_cast<std::uint64_t>(step) << 8));
-  // A kernel that no probe meets could go unseen.
-  constexpr std::size_t kProbesPerKernel = 2;
-  const std::size_t count =
-      std::min(std::max(constants::kProbes, kProbesPerKernel * options.density.max_kernels), pool.size());
+  const RandomStream random(draw.seed, draw.stream);
+  const std::size_t count = std::min(draw.count, pool.size());
   Probes probes;
   const std::size_t channels = filter.channels();
   probes.resize(count, channels);
   const bool masked = pool.samples().masked();
   if (masked) probes.visibilities.resize(count);
-  std::vector<Influence> influences(count * kKeptKernels);
-  parallelFor(count, 1024, [&](std::size_t begin, std::size_t end) {
+  constexpr std::size_t kBlock = 1024;
+  std::vector<std::vector<Influence>> influences(blockCount(count, kBlock));
+  parallelBlocks(count, kBlock, [&](std::size_t part, std::size_t begin, std::size_t end) {
     Workspace workspace;
     ResponseBlock& responses = workspace.responses;
     CompositeBlock block;
@@ -59,8 +72,7 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
                              static_cast<double>(count) * static_cast<double>(pool.size());
         indices[i] = static_cast<std::uint32_t>(std::min(static_cast<std::size_t>(place), pool.size() - 1));
       }
-      // Draws of their own, after those of all steps.
-      pool.samples().points(streams::kProbeDraws + static_cast<std::uint64_t>(step), first, indices, queries);
+      pool.samples().points(draw.draw, first, indices, queries);
       const auto visibilities = std::span(probes.visibilities).subspan(masked ? first : 0, masked ? size : 0);
       pool.samples().values(indices, queries,
                             std::span(probes.targets.values).subspan(first * channels, size * channels),
@@ -83,15 +95,17 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
         probes.begin[first + i + 1] = responses.counts[i];
         for (std::size_t n = 0; n < responses.counts[i]; ++n) {
           const std::size_t at = i * responses.stride + n;
-          influences[(first + i) * kKeptKernels + n] = {responses.kernels[at], block.f[at]};
+          influences[part].push_back({responses.kernels[at], block.f[at]});
         }
       }
     }
   });
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto own = influences.begin() + static_cast<std::ptrdiff_t>(i * kKeptKernels);
-    probes.influences.insert(probes.influences.end(), own, own + probes.begin[i + 1]);
+  for (std::size_t i = 0; i < count; ++i)
     probes.begin[i + 1] += probes.begin[i];
+  probes.influences.reserve(probes.begin.back());
+  for (std::vector<Influence>& part : influences) {
+    probes.influences.insert(probes.influences.end(), part.begin(), part.end());
+    part = {};
   }
   return probes;
 }

@@ -37,10 +37,24 @@ struct Probes {
   void resize(std::size_t count, std::size_t channels);
 };
 
-/// Fresh probes at pool samples, stratified over the surface. They depend on kernels, options and step alone,
-/// also after a resume: the evaluator is rebuilt for queries, and expects batches again afterwards.
+/// Which probes: how many, and the random numbers that choose them.
+struct ProbeDraw {
+  std::size_t count = 0;     ///< at most; never more than the pool has
+  std::uint64_t seed = 0;    ///< of the fit
+  std::uint64_t stream = 0;  ///< of the choice of samples (streams.h)
+  std::uint64_t draw = 0;    ///< of the points in them
+};
+
+/// For density control before `step`, and for the PSNR after all of them.
+ProbeDraw densityProbes(const TrainOptions& options, int step);
+
+/// For the solve before `step` (channel_solve.h) with so many kernels.
+ProbeDraw solveProbes(const TrainOptions& options, std::size_t kernels, int step);
+
+/// Fresh probes at pool samples, stratified over the surface. They depend on kernels and draw alone, also
+/// after a resume: the evaluator is rebuilt for queries, and expects batches again afterwards.
 Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool& pool,
-                  const TrainOptions& options, int step);
+                  const ProbeDraw& draw);
 
 /// PSNR of the texture at the probes, with the weights of the loss.
 double psnrOf(const Probes& probes, const ChannelLayout& layout);

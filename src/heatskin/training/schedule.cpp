@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numbers>
 
 #include "heatskin/training/constants.h"
@@ -51,6 +52,11 @@ bool Schedule::coverDue(int step) const {
   const DensityOptions& d = options_->density;
   return d.rule == Density::kBudget && !densifyDue(step) &&
          due(step, kDensifyFrom, kCoverUntil, kDensifyEvery);
+}
+
+bool Schedule::solveDue(int step) const {
+  const auto done = [&](int s) { return std::int64_t{s} * options_->solves / options_->steps; };
+  return step > 0 && done(step) > done(step - 1);
 }
 
 int Schedule::rebuildInterval(int step) const {

@@ -25,6 +25,8 @@ class Schedule {
   bool densifyDue(int step) const;
   bool coverDue(int step) const;  ///< only what is uncovered gets kernels (Rebalance::kCoverage)
 
+  bool solveDue(int step) const;  ///< of the kernels' values; `step` may be the number of all steps
+
   /// Steps between two rebuilds of the evaluator.
   int rebuildInterval(int step) const;
 

@@ -5,6 +5,7 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/stopwatch.h"
+#include "heatskin/training/channel_solve.h"
 #include "heatskin/training/density.h"
 #include "heatskin/training/optimiser.h"
 #include "heatskin/training/probes.h"
@@ -40,12 +41,13 @@ bool Trainer::densityDue() const {
          schedule_.coverDue(state_.step);
 }
 
+
 bool Trainer::rebuildDue() const {
   return rebuilt_at_ < 0 || state_.step - rebuilt_at_ >= schedule_.rebuildInterval(state_.step);
 }
 
 bool Trainer::canSave() const {
-  return rebuildDue() || densityDue();
+  return rebuildDue() || densityDue() || schedule_.solveDue(state_.step);
 }
 
 TrainerState Trainer::state() const {
@@ -75,6 +77,8 @@ StepReport Trainer::step() {
   Stopwatch watch, total;
   controlDensity();
   profile_.density += watch.lap();
+  solveIfDue();
+  profile_.solve += watch.lap();
   rebuildIfDue();
   filter_.build(state_.kernels);
   profile_.rebuild += watch.lap();
@@ -92,6 +96,9 @@ StepReport Trainer::step() {
 
   StepReport report;
   report.step = state_.step++;
+  watch.lap();
+  if (finished()) solveIfDue();
+  profile_.solve += watch.lap();
   report.loss = gradient_.lossSums().loss / static_cast<double>(options_.batch);
   report.psnr = -10 * std::log10(report.loss / state_.kernels.layout.totalWeight());
   report.kernels = state_.kernels.size();
@@ -100,7 +107,7 @@ StepReport Trainer::step() {
 }
 
 double Trainer::psnr() {
-  const Probes probes = takeProbes(*evaluator_, state_.kernels, pool_, options_, options_.steps);
+  const Probes probes = takeProbes(*evaluator_, state_.kernels, pool_, densityProbes(options_, options_.steps));
   rebuilt_at_ = -1;
   return psnrOf(probes, pool_.layout());
 }
@@ -109,13 +116,21 @@ void Trainer::controlDensity() {
   if (!densityDue()) return;
   const bool densified = schedule_.densifyDue(state_.step);
   if (options_.density.rule == Density::kBudget) {
-    const Probes probes = takeProbes(*evaluator_, state_.kernels, pool_, options_, state_.step);
+    const Probes probes = takeProbes(*evaluator_, state_.kernels, pool_, densityProbes(options_, state_.step));
     rebalance(state_, options_, walker_, probes, densified ? Rebalance::kAll : Rebalance::kCoverage);
     if (densified) sortAlongSurface(state_, *surface_);
   } else {
     if (schedule_.pruneDue(state_.step)) prune(state_, options_.density, schedule_.pruneScale());
     if (densified) densify(state_, options_, walker_, schedule_.densifyScale());
   }
+  rebuilt_at_ = -1;
+}
+
+void Trainer::solveIfDue() {
+  if (!schedule_.solveDue(state_.step)) return;
+  const Probes probes = takeProbes(*evaluator_, state_.kernels, pool_,
+                                   solveProbes(options_, state_.kernels.size(), state_.step));
+  solveChannels(probes, {}, state_.kernels);
   rebuilt_at_ = -1;
 }
 

@@ -64,6 +64,7 @@ class Trainer {
   bool densityDue() const;
   bool rebuildDue() const;
   void controlDensity();
+  void solveIfDue();
   void rebuildIfDue();
   void moveKernels();
 

@@ -13,6 +13,7 @@ void OptimiserState::reset(std::size_t count, std::size_t channels) {
   adam_m.assign(count * parameters, 0);
   adam_v.assign(count * parameters, 0);
   velocities.assign(count, Vec2::Zero());
+  position_v.assign(count, 0);
   mean_m.assign(channels, 0);
   mean_v.assign(channels, 0);
 }
@@ -22,10 +23,12 @@ void OptimiserState::select(const std::vector<std::uint32_t>& kept) {
     std::copy_n(adam_m.data() + kept[k] * parameters, parameters, adam_m.data() + k * parameters);
     std::copy_n(adam_v.data() + kept[k] * parameters, parameters, adam_v.data() + k * parameters);
     velocities[k] = velocities[kept[k]];
+    position_v[k] = position_v[kept[k]];
   }
   adam_m.resize(kept.size() * parameters);
   adam_v.resize(kept.size() * parameters);
   velocities.resize(kept.size());
+  position_v.resize(kept.size());
 }
 
 void OptimiserState::permute(std::span<const std::uint32_t> order) {
@@ -38,10 +41,12 @@ void OptimiserState::permute(std::span<const std::uint32_t> order) {
   rows(adam_m);
   rows(adam_v);
   permuteEntries(velocities, order);
+  permuteEntries(position_v, order);
 }
 
 void OptimiserState::append() {
   velocities.push_back(Vec2::Zero());
+  position_v.push_back(0);
   adam_m.resize(velocities.size() * parameters, 0);
   adam_v.resize(velocities.size() * parameters, 0);
 }
@@ -50,6 +55,7 @@ void OptimiserState::forget(std::size_t i) {
   std::fill_n(adam_m.data() + i * parameters, parameters, 0.0f);
   std::fill_n(adam_v.data() + i * parameters, parameters, 0.0f);
   velocities[i] = Vec2::Zero();
+  position_v[i] = 0;
 }
 
 namespace {
@@ -92,7 +98,7 @@ bool isConsistent(const TrainerState& state, const Surface& surface) {
   }
   for (const std::size_t size :
        {k.angles.size(), k.anisotropies.size(), k.thresholds.size(), k.sharpnesses.size(), k.lengths.size(),
-        o.velocities.size(), s.hits.size(), s.contributions.size(), s.errors.size(), s.costs.size()}) {
+        o.velocities.size(), o.position_v.size(), s.hits.size(), s.contributions.size(), s.errors.size(), s.costs.size()}) {
     if (size != count) return false;
   }
   for (std::size_t i = 0; i < count; ++i) {

@@ -26,6 +26,7 @@ struct OptimiserState {
   std::size_t parameters = adamParameters(3);  ///< P
   std::vector<float> adam_m, adam_v;           // [N, P]
   std::vector<Vec2> velocities;                // [N] of the positions, face coordinates
+  std::vector<double> position_v;              // [N] mean squared gradient of the positions
   std::vector<double> mean_m, mean_v;          // [C] Adam's, of the mean
 
   /// Nothing about `count` kernels.
@@ -70,6 +71,7 @@ void visitFields(State& state, Visitor&& visit) {
   visit("adam_m", state.optimiser.adam_m);
   visit("adam_v", state.optimiser.adam_v);
   visit("velocities", state.optimiser.velocities);
+  visit("position_v", state.optimiser.position_v);
   visit("mean_m", state.optimiser.mean_m);
   visit("mean_v", state.optimiser.mean_v);
   visit("hits", state.statistics.hits);
