@@ -9,13 +9,13 @@
 #include <gtest/gtest.h>
 
 #include "heatskin/appearance/appearance.h"
-#include "heatskin/base/error_codes.h"
 #include "heatskin/base/parallel.h"
+#include "heatskin/base/result.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/io/color_space.h"
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/io/gltf_reader.h"
-#include "heatskin/io/load.h"
 #include "heatskin/product/asset_constants.h"
 #include "heatskin/product/kernel_columns.h"
 #include "heatskin/product/product_extension.h"
