@@ -15,7 +15,6 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "heatskin/base/machine.h"
-#include "heatskin/base/progress.h"
 #include "heatskin/base/result.h"
 #include "heatskin/kernels/simd_level.h"
 

@@ -16,9 +16,9 @@
 
 #include "heatskin/appearance/appearance.h"
 #include "heatskin/demo/pumpkin.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/io/glb_writer.h"
-#include "heatskin/io/load.h"
 #include "heatskin/surface/surface.h"
 
 #include "bench/harness.h"

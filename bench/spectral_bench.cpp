@@ -16,8 +16,8 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
 #include "heatskin/demo/pumpkin.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
-#include "heatskin/io/load.h"
 #include "heatskin/operators/dense_kernels.h"
 #include "heatskin/operators/spectral_bases.h"
 

@@ -11,8 +11,8 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/demo/pumpkin.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
-#include "heatskin/io/load.h"
 #include "heatskin/operators/dense_kernels.h"
 #include "heatskin/operators/eigenpairs.h"
 #include "heatskin/operators/heat_action.h"

@@ -14,8 +14,8 @@
 
 #include "heatskin/base/files.h"
 #include "heatskin/evaluation/unfolding_accuracy.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
-#include "heatskin/io/load.h"
 #include "heatskin/surface/surface.h"
 
 #include "bench/harness.h"

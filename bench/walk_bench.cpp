@@ -12,8 +12,8 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
 #include "heatskin/geodesic/walk.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
-#include "heatskin/io/load.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/surface/surface.h"
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "heatskin/base/plural.h"
-#include "heatskin/base/progress.h"
 #include "heatskin/base/result.h"
 
 namespace heatskin::cli {

@@ -18,7 +18,7 @@
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/io/image.h"
 #include "heatskin/kernels/simd_level.h"
-#include "heatskin/pipeline/fit_product.h"
+#include "heatskin/pipeline/pipeline.h"
 #include "heatskin/pipeline/stem.h"
 #include "heatskin/rendering/camera.h"
 #include "heatskin/rendering/render.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "heatskin/base/progress.h"
+#include "heatskin/base/result.h"
 #include "heatskin/evaluation/evaluate.h"
 #include "heatskin/evaluation/reference.h"
 #include "heatskin/product/product.h"

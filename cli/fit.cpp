@@ -18,7 +18,7 @@
 #include "heatskin/base/files.h"
 #include "heatskin/base/memory_budget.h"
 #include "heatskin/evaluators/method_traits.h"
-#include "heatskin/pipeline/fit_product.h"
+#include "heatskin/pipeline/pipeline.h"
 #include "heatskin/training/config.h"
 
 #include "cli/fit_job.h"

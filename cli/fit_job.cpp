@@ -8,10 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/machine.h"
 #include "heatskin/base/parallel.h"
+#include "heatskin/base/result.h"
 #include "heatskin/version.h"
 
 #include "cli/evaluation_page.h"

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "heatskin/base/result.h"
-#include "heatskin/pipeline/fit_product.h"
+#include "heatskin/pipeline/pipeline.h"
 
 #include "cli/output.h"
 #include "cli/report_page.h"

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
-#include "heatskin/io/load.h"
+#include "heatskin/io/asset.h"
 
 #include "cli/remedies.h"
 

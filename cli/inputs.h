@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "heatskin/base/result.h"
-#include "heatskin/base/texture_filter.h"
-#include "heatskin/pipeline/loaded.h"
 #include "heatskin/pipeline/loaded_file.h"
+#include "heatskin/pipeline/pipeline.h"
+#include "heatskin/surface/fit_target.h"
 
 #include "cli/verb.h"
 

@@ -20,7 +20,7 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/io/table_file.h"
-#include "heatskin/pipeline/surface_points.h"
+#include "heatskin/pipeline/pipeline.h"
 #include "heatskin/product/product.h"
 #include "heatskin/texture/kernel_texture.h"
 

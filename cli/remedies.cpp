@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "heatskin/base/error_codes.h"
+#include "heatskin/base/result.h"
 
 namespace heatskin::cli {
 namespace {

@@ -15,7 +15,7 @@ endif()
 
 # Public headers need nothing but Eigen and each other.
 include(cmake/public_headers.cmake)
-foreach(header ${HEATSKIN_PUBLIC_HEADERS} ${HEATSKIN_SUPPORTING_HEADERS})
+foreach(header ${HEATSKIN_PUBLIC_HEADERS})
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${PROJECT_SOURCE_DIR}/src/heatskin/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heatskin/${folder})
 endforeach()

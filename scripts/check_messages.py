@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """check_messages.py [ROOT]: no text of the library names an option or a verb of the command line.
 
-The library is also called from programs that have neither: its errors carry codes (base/error_codes.h), and cli/remedies.cpp
+The library is also called from programs that have neither: its errors carry codes (base/result.h), and cli/remedies.cpp
 words what the user of the command line can do. Looked at are the string literals under src/heatskin, tests aside; comments
 may name what they like. Checked as well: that every code with a remedy is one the library gives, and that every code of
-base/error_codes.h is used.
+base/result.h is used.
 
 With --self-test, the checker itself: planted errors must be found, and a sound tree must pass.
 """
@@ -63,12 +63,11 @@ def check(root):
             for found in [*FLAG.findall(literal), *(m.group(0) for m in verb.finditer(literal))]:
                 problems.append(f"{path.relative_to(root)}:{line}: a text of the library names '{found}'")
 
-    codes_file = root / "src" / "heatskin" / "base" / "error_codes.h"
-    codes = re.findall(r"string_view (k\w+)", codes_file.read_text())
-    library = "".join(p.read_text() for p in sources if p != codes_file)
-    result_h = (root / "src" / "heatskin" / "base" / "result.h").read_text()
-    for name, value in re.findall(r'string_view (k\w+) =\s*"(\w+)"', codes_file.read_text()):
-        if f"error_code::{name}" not in library and f'code = "{value}"' not in result_h:
+    codes_file = root / "src" / "heatskin" / "base" / "result.h"
+    codes = re.findall(r'string_view (k\w+) =\s*"\w+"', codes_file.read_text())
+    library = "".join(p.read_text() for p in sources)
+    for name in codes:
+        if not re.search(rf"error_code::{name}\b", library):
             problems.append(f"{codes_file.relative_to(root)}: no error has the code {name}")
     for name in re.findall(r"\{error_code::(k\w+)", (root / "cli" / "remedies.cpp").read_text()):
         if name not in codes:
@@ -83,9 +82,8 @@ def self_test():
     sound = {
         "cli/main.cpp": 'constexpr VerbEntry kVerbs[] = {\n    {"fit", "Fit", makeFit},\n    {"demo-asset", "x", f},\n};\n',
         "cli/remedies.cpp": '    {error_code::kOne, " (--one)"},\n    {"some_notice", " (--two)"},\n',
-        "src/heatskin/base/error_codes.h": 'inline constexpr std::string_view kOne = "one";\n'
-        'inline constexpr std::string_view kPlain =\n    "plain";\n',
-        "src/heatskin/base/result.h": 'Error f(std::string_view code = "plain");\n',
+        "src/heatskin/base/result.h": 'inline constexpr std::string_view kOne = "one";\n'
+        'inline constexpr std::string_view kPlain =\n    "plain";\nError f(std::string_view code = error_code::kPlain);\n',
         "src/heatskin/base/a.cpp": '// "--flag" in a comment of heatskin fit\nf("a -- b", "heatskin {}", \'"\', "\\"", '
         'error_code::kOne, "some_notice"); /* "--x" */\n',
         "src/heatskin/base/a_test.cpp": 'f("--flag");\n',
@@ -99,7 +97,7 @@ def self_test():
         ("src/heatskin/base/b.cpp", 'f("see heatskin demo-asset");\n', "names 'heatskin demo-asset'"),
         ("cli/remedies.cpp", '    {error_code::kTwo, "x"},\n', "there is no code kTwo"),
         ("cli/remedies.cpp", '    {"no_notice", "x"},\n', "no notice has the code no_notice"),
-        ("src/heatskin/base/error_codes.h", 'std::string_view kOne = "one";\nstd::string_view kLost = "lost";\n',
+        ("src/heatskin/base/result.h", 'std::string_view kOne = "one";\nstd::string_view kLost = "lost";\n',
          "no error has the code kLost"),
     ]
     return planted_errors.self_test("check_messages", check, sound, planted)

@@ -9,10 +9,10 @@
 #include "heatskin/base/files.h"
 #include "heatskin/demo/pumpkin.h"
 #include "heatskin/evaluation/test_textures.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/io/image.h"
-#include "heatskin/io/load.h"
 #include "heatskin/product/product.h"
 
 #include "support/run_process.h"

@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/io/glb_writer.h"
-#include "heatskin/io/load.h"
 #include "heatskin/product/product.h"
 
 #include "support/products.h"

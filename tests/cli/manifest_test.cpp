@@ -19,8 +19,8 @@
 #include <nlohmann/json.hpp>
 
 #include "heatskin/appearance/appearance.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
-#include "heatskin/io/load.h"
 #include "heatskin/surface/closest_point.h"
 #include "heatskin/surface/sampling.h"
 #include "heatskin/surface/surface.h"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <heatskin/surface/closest_point.h>
-#include <heatskin/surface/function_target.h>
+#include <heatskin/surface/fit_target.h>
 #include <heatskin/surface/sampling.h>
 #include <heatskin/surface/surface.h>
 #include <heatskin/texture/kernel_texture.h>

@@ -28,9 +28,9 @@ endfunction()
 run("installing" ${CMAKE_COMMAND} --install ${HEATSKIN_BUILD_DIR} --prefix ${work}/prefix)
 file(RENAME ${work}/prefix ${prefix})
 
-# The headers are the listed ones and include only each other; the shorter list is what heatskin.h includes.
+# The headers are the listed ones, include only each other, and heatskin.h includes them all.
 include(${HEATSKIN_SOURCE_DIR}/cmake/public_headers.cmake)
-set(listed version.h ${HEATSKIN_PUBLIC_HEADERS} ${HEATSKIN_SUPPORTING_HEADERS})
+set(listed version.h ${HEATSKIN_PUBLIC_HEADERS})
 list(TRANSFORM listed PREPEND heatskin/)
 list(SORT listed)
 file(GLOB_RECURSE headers RELATIVE ${prefix}/include ${prefix}/include/*)

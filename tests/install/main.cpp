@@ -10,11 +10,10 @@
 #include <vector>
 
 #include <heatskin/base/vec.h>
-#include <heatskin/surface/function_target.h>
+#include <heatskin/surface/fit_target.h>
 #include <heatskin/surface/surface.h>
 #include <heatskin/texture/kernel_texture.h>
 #include <heatskin/training/config.h>
-#include <heatskin/training/coverage.h>
 #include <heatskin/training/fit.h>
 #include <heatskin/version.h>
 

@@ -20,6 +20,7 @@ import traceback
 import zlib
 
 import cases
+import fixtures
 import self_test
 from harness import Failure, Skip, Trial
 
@@ -70,9 +71,9 @@ def campaign(arguments):
     times = {}
     with tempfile.TemporaryDirectory(prefix="torture_") as root:
         os.chmod(root, 0o755)
-        fixtures = pathlib.Path(root, "fixtures")
-        fixtures.mkdir()
-        cases.make_fixtures(Trial(program, fixtures, fixtures, random.Random(arguments.seed)))
+        folder = pathlib.Path(root, "fixtures")
+        folder.mkdir()
+        fixtures.make_fixtures(Trial(program, folder, folder, random.Random(arguments.seed)))
         CAMPAIGN[:] = [
             case
             for case in cases.all_cases(arguments.quick, str(program), assets_folder())
@@ -84,7 +85,7 @@ def campaign(arguments):
             return 0
         with concurrent.futures.ProcessPoolExecutor(arguments.jobs) as pool:
             futures = [
-                pool.submit(try_number, number, program, fixtures, root, arguments.seed) for number in range(len(CAMPAIGN))
+                pool.submit(try_number, number, program, folder, root, arguments.seed) for number in range(len(CAMPAIGN))
             ]
             try:
                 for done, future in enumerate(concurrent.futures.as_completed(futures), 1):

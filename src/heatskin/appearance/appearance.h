@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "heatskin/base/channel_layout.h"
-#include "heatskin/base/texture_filter.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/io/asset.h"
+#include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin {

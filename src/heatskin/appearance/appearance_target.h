@@ -9,7 +9,6 @@
 
 #include "heatskin/appearance/appearance.h"
 #include "heatskin/base/channel_layout.h"
-#include "heatskin/base/texture_filter.h"
 #include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
 

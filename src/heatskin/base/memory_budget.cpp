@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "heatskin/base/error_codes.h"
+#include "heatskin/base/result.h"
 
 namespace heatskin {
 namespace {

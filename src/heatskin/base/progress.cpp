@@ -1,4 +1,4 @@
-#include "heatskin/base/progress.h"
+#include "heatskin/base/result.h"
 
 namespace heatskin {
 namespace {

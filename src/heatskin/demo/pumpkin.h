@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "heatskin/base/progress.h"
+#include "heatskin/base/result.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/io/asset.h"
 

@@ -15,8 +15,8 @@
 #include "heatskin/demo/pumpkin_atlas.h"
 #include "heatskin/demo/pumpkin_drawing.h"
 #include "heatskin/demo/pumpkin_shape.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/glb_writer.h"
-#include "heatskin/io/load.h"
 
 namespace heatskin {
 namespace {

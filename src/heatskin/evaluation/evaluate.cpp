@@ -5,7 +5,7 @@
 #include <map>
 #include <span>
 
-#include "heatskin/base/error_codes.h"
+#include "heatskin/base/result.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/evaluation/seam_jump.h"

@@ -3,7 +3,6 @@
 // How good a texture is: the protocol of METHOD section 10 and the seam jump of 11.6.
 
 #include "heatskin/appearance/appearance.h"
-#include "heatskin/base/progress.h"
 #include "heatskin/base/result.h"
 #include "heatskin/evaluation/evaluation.h"
 #include "heatskin/evaluation/reference.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "heatskin/base/texture_filter.h"
+#include "heatskin/surface/fit_target.h"
 
 namespace heatskin {
 

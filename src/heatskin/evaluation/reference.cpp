@@ -172,11 +172,7 @@ Transparency Reference::transparency(Filter filter) const {
   result.alpha = [this, filter](std::span<const SurfacePoint> points, std::span<float> alpha) {
     visibilities(points, alpha, filter);
   };
-  if (!mapped()) {
-    result.see_through.resize(appearance_->faceCount());
-    for (std::uint32_t f = 0; f < result.see_through.size(); ++f)
-      result.see_through[f] = appearance_->faceOpaque(f) ? 0 : 1;
-  }
+  if (!mapped()) result.see_through = facesSeenThrough(*appearance_);
   return result;
 }
 

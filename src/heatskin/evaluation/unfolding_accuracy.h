@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "heatskin/evaluators/local/options.h"
+#include "heatskin/evaluators/method.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin {

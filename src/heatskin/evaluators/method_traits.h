@@ -10,7 +10,6 @@
 #include <string_view>
 
 #include "heatskin/base/option_table.h"
-#include "heatskin/base/progress.h"
 #include "heatskin/base/result.h"
 #include "heatskin/evaluators/evaluator.h"
 #include "heatskin/evaluators/method.h"

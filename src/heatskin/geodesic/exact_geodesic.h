@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "heatskin/surface/surface.h"
-#include "heatskin/surface/surface_point.h"
 
 namespace heatskin {
 

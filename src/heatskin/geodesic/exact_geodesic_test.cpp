@@ -16,8 +16,8 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
-#include "heatskin/io/load.h"
 
 #include "support/assets.h"
 #include "support/sanitized.h"

@@ -11,7 +11,6 @@
 
 #include "heatskin/base/vec.h"
 #include "heatskin/surface/surface.h"
-#include "heatskin/surface/surface_point.h"
 
 namespace heatskin {
 

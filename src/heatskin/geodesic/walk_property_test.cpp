@@ -16,8 +16,8 @@
 #include "heatskin/base/rng.h"
 #include "heatskin/geodesic/walk.h"
 #include "heatskin/geodesic/walk_checker.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
-#include "heatskin/io/load.h"
 #include "heatskin/surface/sampling.h"
 
 #include "support/assets.h"

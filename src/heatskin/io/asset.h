@@ -1,6 +1,7 @@
 #pragma once
 
-// What a file holds, as plain data and in one convention whatever the format was:
+// What a file holds, as plain data and in one convention whatever the format was, and loadAsset(), which
+// makes it from any supported file:
 // - texture coordinates as in glTF: (0, 0) is the upper left corner of the image, v points down;
 // - texture texels are 8-bit sRGB as stored; colour factors and vertex colours are linear (glTF's rule; the
 // OBJ
@@ -8,6 +9,7 @@
 // - triangles are counter-clockwise seen from outside;
 // - positions are in double because an OBJ far from the origin would collapse in float.
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -122,5 +124,23 @@ struct Asset {
   std::vector<RawExtension> raw_extensions;  ///< HSK_kernel_texture
   std::size_t stored_vertices = 0;  ///< before welding, over all triangle primitives of all instances
 };
+
+/// Limits that keep hostile files from exhausting the machine; far above real assets.
+struct LoadOptions {
+  std::size_t max_image_pixels = std::size_t{1} << 28;  ///< 16384 x 16384, 1 GiB as RGBA
+  std::size_t max_total_pixels = std::size_t{1} << 29;  ///< over all images of an asset
+  std::size_t max_vertices = std::size_t{1}
+                             << 25;  ///< over the whole asset, instances counted; 10 GB as a surface
+  std::size_t max_triangles = std::size_t{1} << 25;  ///< over the whole asset, instances counted
+  bool load_images = true;                           ///< false: geometry only
+
+  /// Gets the other files an asset consists of (buffers, materials, images); null: nobody asks.
+  std::vector<std::filesystem::path>* references = nullptr;
+};
+
+/// Reads .glb, .gltf, .obj or .ply, told apart by extension and checked against the content. The asset has at
+/// least one triangle, finite positions and valid indices; everything that was repaired or skipped is in its
+/// notices. External references are resolved only to regular files inside the folder of `path` (or below it).
+Result<Asset> loadAsset(const std::filesystem::path& path, const LoadOptions& options = {});
 
 }  // namespace heatskin

@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "heatskin/base/files.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/glb_builder.h"
 #include "heatskin/io/image.h"
-#include "heatskin/io/load.h"
 
 namespace heatskin {
 namespace {

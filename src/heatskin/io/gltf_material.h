@@ -8,7 +8,6 @@
 #include "heatskin/io/asset.h"
 #include "heatskin/io/gltf_buffers.h"
 #include "heatskin/io/gltf_json.h"
-#include "heatskin/io/load.h"
 
 namespace heatskin::gltf {
 

@@ -13,7 +13,6 @@
 #include "heatskin/io/gltf_accessor.h"
 #include "heatskin/io/gltf_buffers.h"
 #include "heatskin/io/gltf_json.h"
-#include "heatskin/io/load.h"
 
 namespace heatskin::gltf {
 

@@ -1,5 +1,3 @@
-#include "heatskin/io/load.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,6 +10,7 @@
 #include <vector>
 
 #include "heatskin/base/files.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/io/obj_reader.h"
 #include "heatskin/io/obj_text.h"

@@ -1,5 +1,3 @@
-#include "heatskin/io/load.h"
-
 #include <algorithm>
 #include <fstream>
 #include <string>
@@ -7,6 +5,8 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+
+#include "heatskin/io/asset.h"
 
 #include "support/asset_views.h"
 #include "support/assets.h"

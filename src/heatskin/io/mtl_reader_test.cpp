@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include "heatskin/io/asset.h"
 #include "heatskin/io/color_space.h"
 #include "heatskin/io/image.h"
-#include "heatskin/io/load.h"
 #include "heatskin/io/obj_reader.h"
 
 #include "support/asset_views.h"

@@ -9,7 +9,6 @@
 
 #include "heatskin/base/result.h"
 #include "heatskin/io/asset.h"
-#include "heatskin/io/load.h"
 
 namespace heatskin {
 

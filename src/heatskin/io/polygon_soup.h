@@ -10,7 +10,6 @@
 #include "heatskin/base/result.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/io/asset.h"
-#include "heatskin/io/load.h"
 
 namespace heatskin {
 

@@ -10,7 +10,7 @@
 
 #include "heatskin/base/channel_layout.h"
 #include "heatskin/base/vec.h"
-#include "heatskin/surface/surface_point.h"
+#include "heatskin/surface/surface.h"
 
 namespace heatskin {
 

@@ -15,8 +15,8 @@
 #include <Eigen/SparseCholesky>
 #include <fmt/format.h>
 
-#include "heatskin/base/error_codes.h"
 #include "heatskin/base/parallel.h"
+#include "heatskin/base/result.h"
 #include "heatskin/operators/lanczos.h"
 #include "heatskin/operators/symmetric_eigen.h"
 

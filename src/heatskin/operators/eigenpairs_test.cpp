@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
-#include "heatskin/io/load.h"
 
 #include "support/assets.h"
 #include "support/tiny_surfaces.h"

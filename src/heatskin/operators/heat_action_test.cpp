@@ -7,8 +7,8 @@
 #include <hwy/aligned_allocator.h>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
-#include "heatskin/io/load.h"
 #include "heatskin/kernels/simd_level.h"
 #include "heatskin/operators/sparse_kernels.h"
 #include "heatskin/operators/test_matrices.h"

@@ -3,8 +3,8 @@
 #include <Eigen/Eigenvalues>
 #include <gtest/gtest.h>
 
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
-#include "heatskin/io/load.h"
 
 #include "support/assets.h"
 #include "support/gradcheck.h"

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "heatskin/base/error_codes.h"
 #include "heatskin/base/memory_budget.h"
+#include "heatskin/base/result.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/operators/dense_kernels.h"
 

@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "heatskin/base/progress.h"
 #include "heatskin/base/result.h"
 #include "heatskin/operators/align.h"
 #include "heatskin/operators/preprocessing_cache.h"

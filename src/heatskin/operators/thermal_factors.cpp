@@ -7,9 +7,9 @@
 #include <Eigen/Core>
 #include <fmt/format.h>
 
-#include "heatskin/base/error_codes.h"
 #include "heatskin/base/memory_budget.h"
 #include "heatskin/base/parallel.h"
+#include "heatskin/base/result.h"
 #include "heatskin/base/rng.h"
 #include "heatskin/operators/dense_kernels.h"
 #include "heatskin/operators/sparse_kernels.h"

@@ -16,7 +16,6 @@
 #include <span>
 #include <vector>
 
-#include "heatskin/base/progress.h"
 #include "heatskin/base/result.h"
 #include "heatskin/operators/heat_action.h"
 #include "heatskin/operators/operators.h"

@@ -1,5 +1,3 @@
-#include "heatskin/pipeline/fit_product.h"
-
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -10,19 +8,19 @@
 #include <fmt/format.h>
 
 #include "heatskin/appearance/appearance_target.h"
-#include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/plural.h"
+#include "heatskin/base/result.h"
 #include "heatskin/evaluation/evaluate.h"
 #include "heatskin/evaluation/reference.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/gltf_reader.h"
-#include "heatskin/io/load.h"
 #include "heatskin/operators/preprocessing_cache.h"
+#include "heatskin/pipeline/pipeline.h"
 #include "heatskin/product/asset_constants.h"
 #include "heatskin/product/product.h"
 #include "heatskin/product/product_writer.h"
 #include "heatskin/product/stored_kernels.h"
-#include "heatskin/training/coverage.h"
 #include "heatskin/version.h"
 
 namespace heatskin {

@@ -1,5 +1,3 @@
-#include "heatskin/pipeline/fit_product.h"
-
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -9,12 +7,13 @@
 
 #include <gtest/gtest.h>
 
-#include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
+#include "heatskin/base/result.h"
 #include "heatskin/evaluators/method_traits.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/pipeline/evaluate_product.h"
+#include "heatskin/pipeline/pipeline.h"
 #include "heatskin/pipeline/test_jobs.h"
 #include "heatskin/product/product_writer.h"
 

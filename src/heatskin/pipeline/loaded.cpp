@@ -1,16 +1,15 @@
-#include "heatskin/pipeline/loaded.h"
-
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
+#include "heatskin/base/result.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/evaluators/method_traits.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
-#include "heatskin/io/load.h"
 #include "heatskin/operators/preprocessing_cache.h"
+#include "heatskin/pipeline/pipeline.h"
 
 namespace heatskin {
 namespace {

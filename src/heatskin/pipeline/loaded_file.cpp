@@ -7,7 +7,7 @@
 
 #include "heatskin/base/files.h"
 #include "heatskin/evaluation/pictures.h"
-#include "heatskin/io/load.h"
+#include "heatskin/io/asset.h"
 
 namespace heatskin {
 namespace {

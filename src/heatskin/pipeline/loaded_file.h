@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "heatskin/base/result.h"
-#include "heatskin/base/texture_filter.h"
-#include "heatskin/pipeline/loaded.h"
+#include "heatskin/pipeline/pipeline.h"
 #include "heatskin/rendering/atlas.h"
 #include "heatskin/rendering/render.h"
 #include "heatskin/rendering/transparency.h"
+#include "heatskin/surface/fit_target.h"
 
 namespace heatskin {
 

@@ -1,14 +1,13 @@
-#include "heatskin/pipeline/loaded.h"
-
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
+#include "heatskin/base/result.h"
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/pipeline/loaded_file.h"
+#include "heatskin/pipeline/pipeline.h"
 #include "heatskin/pipeline/test_jobs.h"
 #include "heatskin/surface/sampling.h"
 

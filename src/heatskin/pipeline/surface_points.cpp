@@ -1,5 +1,3 @@
-#include "heatskin/pipeline/surface_points.h"
-
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -7,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "heatskin/pipeline/pipeline.h"
 #include "heatskin/product/source_triangles.h"
 #include "heatskin/surface/closest_point.h"
 

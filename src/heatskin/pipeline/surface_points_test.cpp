@@ -1,5 +1,3 @@
-#include "heatskin/pipeline/surface_points.h"
-
 #include <limits>
 #include <utility>
 #include <vector>
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "heatskin/io/asset_surface.h"
+#include "heatskin/pipeline/pipeline.h"
 #include "heatskin/surface/closest_point.h"
 #include "heatskin/surface/sampling.h"
 

@@ -6,7 +6,7 @@
 
 #include "heatskin/io/asset.h"
 #include "heatskin/operators/preprocessing_cache.h"
-#include "heatskin/pipeline/fit_product.h"
+#include "heatskin/pipeline/pipeline.h"
 #include "heatskin/training/config.h"
 
 #include "support/products.h"

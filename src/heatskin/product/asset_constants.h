@@ -7,7 +7,7 @@
 #include "heatskin/appearance/appearance.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/surface/surface.h"
-#include "heatskin/texture/constant_faces.h"
+#include "heatskin/texture/kernel_texture.h"
 
 namespace heatskin {
 

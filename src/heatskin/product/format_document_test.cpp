@@ -18,9 +18,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "heatskin/base/texture_filter.h"
 #include "heatskin/evaluators/method_traits.h"
 #include "heatskin/product/product_extension.h"
+#include "heatskin/surface/fit_target.h"
 #include "heatskin/training/config.h"
 
 #include "support/kernel_buffers.h"

@@ -13,14 +13,14 @@
 #include <fmt/format.h>
 
 #include "heatskin/appearance/appearance.h"
-#include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
+#include "heatskin/base/result.h"
 #include "heatskin/evaluators/method_traits.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/io/glb_builder.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/io/image.h"
-#include "heatskin/io/load.h"
 #include "heatskin/product/asset_constants.h"
 #include "heatskin/product/fallback_colors.h"
 #include "heatskin/product/product_extension.h"

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "heatskin/base/result.h"
-#include "heatskin/base/texture_filter.h"
 #include "heatskin/evaluators/method.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/kernels/kernel_set.h"
+#include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
-#include "heatskin/texture/constant_faces.h"
+#include "heatskin/texture/kernel_texture.h"
 
 namespace heatskin {
 

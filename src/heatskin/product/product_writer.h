@@ -13,7 +13,6 @@
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/product/product.h"
 #include "heatskin/surface/surface.h"
-#include "heatskin/texture/constant_faces.h"
 #include "heatskin/texture/kernel_texture.h"
 
 namespace heatskin {

@@ -18,7 +18,7 @@ KernelScales usualScales() {
 }
 
 /// So many bits for everything but triangles.
-KernelScales scalesOf(int bits, std::size_t channels = 3) {
+KernelScales scalesOfBits(int bits, std::size_t channels = 3) {
   KernelScales scales;
   scales.bits = {32, bits, bits, bits, bits, bits, bits};
   scales.channel_bits.assign(channels, std::max(bits, 2));
@@ -61,7 +61,7 @@ constexpr double kHalf = 0.5001;
 TEST(Quantize, EveryValueIsWithinHalfAStep) {
   std::vector<KernelScales> all = {usualScales()};
   for (const int bits : {2, 6, 9, 12, 16})
-    all.push_back(scalesOf(bits));
+    all.push_back(scalesOfBits(bits));
   for (const KernelScales& scales : all) {
     const KernelBits& bits = scales.bits;
     const auto steps = [](int n) { return std::exp2(n) - 1; };
@@ -95,7 +95,7 @@ TEST(Quantize, EveryValueIsWithinHalfAStep) {
 
 TEST(Quantize, WhatWasReadIsWrittenTheSame) {
   for (int bits = 1; bits <= 16; ++bits) {
-    for (const KernelScales& scales : {usualScales(), scalesOf(bits)}) {
+    for (const KernelScales& scales : {usualScales(), scalesOfBits(bits)}) {
       for (std::uint64_t i = 0; i < 5000; ++i) {
         const KernelCodes codes =
             encodeKernel(randomKernel(i + 5000 * static_cast<std::uint64_t>(bits)), scales);
@@ -107,7 +107,7 @@ TEST(Quantize, WhatWasReadIsWrittenTheSame) {
 
 TEST(Quantize, ValuesStayInTheirRanges) {
   for (const int bits : {1, 8, 9, 16}) {
-    const KernelScales scales = scalesOf(bits);
+    const KernelScales scales = scalesOfBits(bits);
     const std::uint32_t full = (1u << bits) - 1;
     const auto largest = static_cast<std::uint16_t>((1u << scales.channel_bits[0]) - 2);
     KernelCodes low, high;
@@ -143,7 +143,7 @@ TEST(Quantize, ValuesBeyondTheRangesAreClamped) {
 }
 
 TEST(Quantize, AScaleFromExactlyTheLeastThresholdStaysInRange) {
-  KernelScales scales = scalesOf(16);
+  KernelScales scales = scalesOfBits(16);
   scales.ranges.threshold = {0.3, 1 - 0x1p-24};
   for (std::uint32_t code = 0; code <= 65535; ++code) {
     KernelCodes codes;
@@ -214,9 +214,9 @@ TEST(Quantize, CodesWithoutMeaningAreRefused) {
   for (std::size_t c = 0; c < 16; ++c) {
     codes = {};
     codes.channels[c] = 2047;
-    EXPECT_NE(decodeKernel(codes, scalesOf(11, 16), kernel), std::nullopt) << c;
+    EXPECT_NE(decodeKernel(codes, scalesOfBits(11, 16), kernel), std::nullopt) << c;
     codes.channels[c] = 2046;
-    EXPECT_EQ(decodeKernel(codes, scalesOf(11, 16), kernel), std::nullopt) << c;
+    EXPECT_EQ(decodeKernel(codes, scalesOfBits(11, 16), kernel), std::nullopt) << c;
   }
 }
 

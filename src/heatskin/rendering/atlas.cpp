@@ -242,18 +242,11 @@ void findPlaces(const FaceUvs& uvs, const std::vector<std::uint32_t>& coverage, 
 }  // namespace
 
 std::vector<std::uint8_t> AtlasBuffer::mask() const {
-  std::vector<std::uint8_t> result(face.size());
-  for (std::size_t i = 0; i < face.size(); ++i)
-    result[i] = face[i] != kNone ? 255 : 0;
-  return result;
+  return raster::maskOf(face);
 }
 
 std::vector<std::size_t> AtlasBuffer::coveredTexels() const {
-  std::vector<std::size_t> texels;
-  for (std::size_t i = 0; i < face.size(); ++i) {
-    if (face[i] != kNone) texels.push_back(i);
-  }
-  return texels;
+  return raster::pixelsWithFace(face);
 }
 
 AtlasBuffer rasteriseAtlas(std::uint32_t face_count, const FaceUvs& uvs, const AtlasOptions& options) {

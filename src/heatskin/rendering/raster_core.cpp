@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/surface/surface.h"
 
 namespace heatskin::raster {
 namespace {
@@ -297,6 +298,21 @@ void drawFaces(std::size_t face_count,
       }
     });
   }
+}
+
+std::vector<std::uint8_t> maskOf(std::span<const std::uint32_t> face) {
+  std::vector<std::uint8_t> result(face.size());
+  for (std::size_t i = 0; i < face.size(); ++i)
+    result[i] = face[i] != kNone ? 255 : 0;
+  return result;
+}
+
+std::vector<std::size_t> pixelsWithFace(std::span<const std::uint32_t> face) {
+  std::vector<std::size_t> pixels;
+  for (std::size_t i = 0; i < face.size(); ++i) {
+    if (face[i] != kNone) pixels.push_back(i);
+  }
+  return pixels;
 }
 
 }  // namespace heatskin::raster

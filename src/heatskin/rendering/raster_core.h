@@ -102,4 +102,9 @@ inline std::int64_t snap(double pixels) {
 bool covers(std::array<std::int64_t, 3> x, std::array<std::int64_t, 3> y, std::int64_t sample_x,
             std::int64_t sample_y);
 
+/// Of the faces a picture shows, kNone where there is none: 255 where there is one and 0 elsewhere, and the
+/// indices of the pixels that have one, ascending.
+std::vector<std::uint8_t> maskOf(std::span<const std::uint32_t> face);
+std::vector<std::size_t> pixelsWithFace(std::span<const std::uint32_t> face);
+
 }  // namespace heatskin::raster

@@ -11,15 +11,21 @@ AlphaSource appearanceAlpha(const Appearance& appearance, Filter filter) {
   };
 }
 
+std::vector<std::uint8_t> facesSeenThrough(const Appearance& appearance) {
+  std::vector<std::uint8_t> result(appearance.faceCount());
+  for (std::uint32_t f = 0; f < result.size(); ++f)
+    result[f] = appearance.faceOpaque(f) ? 0 : 1;
+  return result;
+}
+
 Transparency transparencyOf(const Asset& asset, const Appearance& appearance, Filter filter) {
   Transparency result;
   result.alpha = appearanceAlpha(appearance, filter);
   if (result.opaque()) return result;
-  result.see_through.resize(appearance.faceCount(), 0);
+  result.see_through = facesSeenThrough(appearance);
   std::vector<std::uint8_t> one_sided(appearance.faceCount(), 0);
   bool any_one_sided = false;
   for (std::uint32_t f = 0; f < appearance.faceCount(); ++f) {
-    result.see_through[f] = appearance.faceOpaque(f) ? 0 : 1;
     const int material = appearance.faceMaterial(f);
     if (appearance.faceOpaque(f) || appearance.faceAlphaMode(f) != AlphaMode::kBlend || material < 0)
       continue;

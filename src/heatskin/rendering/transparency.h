@@ -13,7 +13,7 @@
 
 #include "heatskin/appearance/appearance.h"
 #include "heatskin/io/asset.h"
-#include "heatskin/surface/surface_point.h"
+#include "heatskin/surface/surface.h"
 
 namespace heatskin {
 
@@ -36,6 +36,9 @@ struct Transparency {
 /// face without doubleSided shows its front only, as in viewers, because its back would tint a second time
 /// what is behind it. `appearance` must outlive the result.
 Transparency transparencyOf(const Asset& asset, const Appearance& appearance, Filter filter = Filter::kAuto);
+
+/// Transparency::see_through of the asset's own alpha.
+std::vector<std::uint8_t> facesSeenThrough(const Appearance& appearance);
 
 /// The asset's own alpha alone; null if it is opaque. `appearance` must outlive the source.
 AlphaSource appearanceAlpha(const Appearance& appearance, Filter filter = Filter::kAuto);

@@ -86,18 +86,11 @@ bool validIndices(const std::array<std::uint32_t, 3>& face, std::size_t vertices
 }  // namespace
 
 std::vector<std::uint8_t> VisibilityBuffer::mask() const {
-  std::vector<std::uint8_t> result(face.size());
-  for (std::size_t i = 0; i < face.size(); ++i)
-    result[i] = face[i] != kNone ? 255 : 0;
-  return result;
+  return raster::maskOf(face);
 }
 
 std::vector<std::size_t> VisibilityBuffer::foregroundPixels() const {
-  std::vector<std::size_t> pixels;
-  for (std::size_t i = 0; i < face.size(); ++i) {
-    if (face[i] != kNone) pixels.push_back(i);
-  }
-  return pixels;
+  return raster::pixelsWithFace(face);
 }
 
 VisibilityBuffer rasterise(std::span<const Vec3> positions,

@@ -12,7 +12,6 @@
 #include "heatskin/base/vec.h"
 #include "heatskin/rendering/camera.h"
 #include "heatskin/surface/surface.h"
-#include "heatskin/surface/surface_point.h"
 
 namespace heatskin {
 

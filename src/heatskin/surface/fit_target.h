@@ -1,12 +1,18 @@
 #pragma once
 
-// What kernels are fitted to, whatever it comes from: an asset's textures (appearance/appearance_target.h),
-// a formula or an array (function_target.h).
+// What kernels are fitted to, whatever it comes from: a formula or an array (below), an asset's textures
+// (appearance/appearance_target.h), a class of your own.
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "heatskin/base/channel_layout.h"
+#include "heatskin/base/result.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/surface/surface.h"
 
@@ -44,6 +50,61 @@ class FitTarget {
   /// visibilities at three points of every face.
   virtual void identify(const Surface& surface, Fingerprint& fingerprint) const;
 };
+
+/// A formula that writes the C values of a point. Called by several threads at once.
+class FunctionTarget final : public FitTarget {
+ public:
+  using OfPoint = std::function<void(const SurfacePoint& point, std::span<float> values)>;
+  using OfPosition = std::function<void(const Vec3& position, std::span<float> values)>;
+
+  explicit FunctionTarget(OfPoint function, ChannelLayout layout = {});
+
+  /// A formula of the place in space, in the coordinates the surface was built from. The surface must outlive
+  /// the target.
+  FunctionTarget(const Surface& surface, OfPosition function, ChannelLayout layout = {});
+
+  const ChannelLayout& layout() const override { return layout_; }
+  void values(std::span<const SurfacePoint> points, std::span<float> out) const override;
+
+ private:
+  OfPoint function_;
+  ChannelLayout layout_;
+};
+
+/// Values at the vertices of a mesh, linear over its triangles.
+class VertexTarget final : public FitTarget {
+ public:
+  /// `triangles` are those the surface was built from (Surface::build() from plain arrays), `values` is
+  /// [positions, C]. Fails when the two do not go together.
+  static Result<VertexTarget> make(const Surface& surface,
+                                   std::span<const std::array<std::uint32_t, 3>> triangles,
+                                   std::span<const float> values, ChannelLayout layout = {});
+
+  const ChannelLayout& layout() const override { return layout_; }
+  void values(std::span<const SurfacePoint> points, std::span<float> out) const override;
+
+ private:
+  explicit VertexTarget(ChannelLayout layout);
+
+  ChannelLayout layout_;
+  std::vector<float> corners_;  // [F, 3, C]
+};
+
+/// How the textures of an asset are read between texels, for a fit and for comparing with it.
+enum class Filter : std::uint8_t {
+  kAuto,      ///< kNearest or kBilinear, as each texture's sampler says
+  kNearest,   ///< glTF: wrap first, then texel floor(u W); texel i covers [i / W, (i + 1) / W)
+  kBilinear,  ///< glTF: wrap first, texel centres at (i + 0.5) / W, blended in linear light
+  kPaper,     ///< METHOD section 1: x = round(u (W - 1)), then wrapped. Right for coordinates in [0, 1] only:
+              ///< a repeated texture shifts by about a texel per repeat. The paper's tables use it.
+};
+
+/// Names of the filters, in the order of the enum; as on the command line and in configurations.
+inline constexpr std::string_view kFilterNames[] = {"auto", "nearest", "bilinear", "paper"};
+
+constexpr std::string_view filterName(Filter filter) {
+  return kFilterNames[static_cast<std::size_t>(filter)];
+}
 
 /// Values as kernels know them: parts of the layout's ranges. `out` is [points, C].
 void unitValues(const FitTarget& target, std::span<const SurfacePoint> points, std::span<float> out);

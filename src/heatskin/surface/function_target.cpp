@@ -1,11 +1,10 @@
-#include "heatskin/surface/function_target.h"
-
 #include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/surface/fit_target.h"
 
 namespace heatskin {
 namespace {

@@ -1,7 +1,6 @@
-#include "heatskin/surface/function_target.h"
-
 #include <gtest/gtest.h>
 
+#include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/sampling.h"
 
 #include "support/tiny_surfaces.h"

@@ -19,11 +19,16 @@
 
 #include "heatskin/base/result.h"
 #include "heatskin/base/vec.h"
-#include "heatskin/surface/surface_point.h"
 
 namespace heatskin {
 
 inline constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+/// A place on a Surface: a face and barycentric coordinates (non-negative, sum 1) for its corners 0, 1, 2.
+struct SurfacePoint {
+  std::uint32_t face = 0;
+  Vec3 barycentric = {1.0 / 3, 1.0 / 3, 1.0 / 3};
+};
 
 /// x -> scale * x + translation.
 struct Similarity {

@@ -9,8 +9,8 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
-#include "heatskin/io/load.h"
 
 #include "support/assets.h"
 #include "support/surface_checks.h"

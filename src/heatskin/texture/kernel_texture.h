@@ -2,18 +2,34 @@
 
 // The finished texture: a kernel set bound to a surface and an evaluator; values for every surface point.
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
+#include "heatskin/base/channel_layout.h"
+#include "heatskin/base/result.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/evaluators/method.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/surface/surface.h"
-#include "heatskin/texture/constant_faces.h"
 
 namespace heatskin {
 
 class FilterTable;
+
+/// Faces whose values need no kernels. A texture returns them as they are.
+struct ConstantFaces {
+  std::vector<std::uint32_t> row_of_face;  // [F] row of values, kNone: has kernels; empty: no such face
+  ChannelTable values;                     // [rows, C] within the ranges of the layout
+
+  bool empty() const { return row_of_face.empty(); }
+
+  /// The C values of a face; null if kernels decide.
+  const float* find(std::uint32_t face) const {
+    return empty() || row_of_face[face] == kNone ? nullptr : values.row(row_of_face[face]);
+  }
+};
 
 /// See the head of the file. Immutable; queries may run concurrently.
 class KernelTexture {

@@ -10,7 +10,7 @@
 
 #include "heatskin/evaluators/evaluator.h"
 #include "heatskin/kernels/composite_block.h"
-#include "heatskin/training/fit_history.h"
+#include "heatskin/training/fit.h"
 #include "heatskin/training/loss.h"
 #include "heatskin/training/pool.h"
 

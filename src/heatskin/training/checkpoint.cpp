@@ -13,8 +13,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
+#include "heatskin/base/result.h"
 
 namespace heatskin {
 

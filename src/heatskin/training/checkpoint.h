@@ -18,7 +18,7 @@
 #include "heatskin/base/result.h"
 #include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
-#include "heatskin/training/fit_history.h"
+#include "heatskin/training/fit.h"
 #include "heatskin/training/trainer_state.h"
 
 namespace heatskin {

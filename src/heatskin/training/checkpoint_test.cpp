@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "heatskin/appearance/appearance_target.h"
-#include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
+#include "heatskin/base/result.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/training/test_fits.h"
 

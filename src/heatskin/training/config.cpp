@@ -15,8 +15,8 @@
 #include <toml++/toml.h>
 
 #include "heatskin/base/edit_distance.h"
-#include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
+#include "heatskin/base/result.h"
 #include "heatskin/evaluators/method_traits.h"
 #include "heatskin/training/option_tables.h"
 #include "heatskin/training/preset_texts.h"

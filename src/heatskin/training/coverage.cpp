@@ -8,6 +8,7 @@
 #include "heatskin/evaluators/method_traits.h"
 #include "heatskin/kernels/compositor.h"
 #include "heatskin/kernels/kernel_set.h"
+#include "heatskin/training/fit.h"
 
 namespace heatskin {
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 
-// How many kernels a surface takes to be covered, and what a fit does about a budget that is too small.
+// How many kernels a surface takes to be covered, and how lengths grow when there are fewer. What fits do
+// with it, settleBudget(), is in fit.h.
 
 #include <cstddef>
 
@@ -24,20 +25,5 @@ std::size_t kernelsToCover(const Surface& surface, const EvaluatorOptions& optio
 /// texture instead of one with holes. Returns the factor: 1 if the budget suffices, if cover_spare is 0 or
 /// with another method, and at most 10. A second call changes nothing.
 double fitLengthsToBudget(FitConfig& config, const Surface& surface);
-
-/// What settleBudget() found.
-struct BudgetReport {
-  std::size_t before = 0;  ///< density.max_kernels
-  std::size_t after = 0;
-  std::size_t needed = 0;  ///< to cover the surface, at least
-  std::size_t ample = 0;   ///< that would do
-
-  bool too_small() const { return ample > before; }
-};
-
-/// Kernel budget and lengths for this very surface: lengths grow until the budget covers it
-/// (fitLengthsToBudget()); where even that is not enough the budget is raised, unless it is to be kept or the
-/// configuration asks for the published method.
-BudgetReport settleBudget(FitConfig& config, const Surface& surface, bool keep_budget = false);
 
 }  // namespace heatskin

@@ -10,6 +10,7 @@
 #include "heatskin/evaluators/local/local_evaluator.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/surface/sampling.h"
+#include "heatskin/training/fit.h"
 #include "heatskin/training/streams.h"
 #include "heatskin/training/test_fits.h"
 #include "heatskin/training/trainer.h"

@@ -4,7 +4,7 @@
 // own rule that keeps the budget full and moves what is of no use to where the error is (traps 11.4, 11.9).
 
 #include "heatskin/geodesic/walk.h"
-#include "heatskin/training/options.h"
+#include "heatskin/training/config.h"
 #include "heatskin/training/probes.h"
 #include "heatskin/training/trainer_state.h"
 

@@ -9,15 +9,16 @@
 
 #include <fmt/format.h>
 
-#include "heatskin/base/error_codes.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/memory_budget.h"
 #include "heatskin/base/plural.h"
+#include "heatskin/base/result.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/evaluators/evaluator.h"
 #include "heatskin/evaluators/method.h"
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/training/checkpoint.h"
+#include "heatskin/training/growth.h"
 #include "heatskin/training/streams.h"
 #include "heatskin/training/trainer.h"
 #include "heatskin/training/visible_samples.h"

@@ -1,7 +1,6 @@
 #pragma once
 
-// The whole fit in one call: evaluator, trainer, steps, checkpoints. Whoever wants to watch single steps uses
-// Trainer.
+// The whole fit in one call: evaluator, trainer, steps, checkpoints, from a surface and a target to kernels.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,16 +8,14 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
-#include "heatskin/base/progress.h"
 #include "heatskin/base/result.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
 #include "heatskin/training/config.h"
-#include "heatskin/training/fit_history.h"
-#include "heatskin/training/growth.h"
 
 namespace heatskin {
 
@@ -46,6 +43,56 @@ struct FitControl {
   std::function<void(const Notice&)> notify;
 };
 
+/// Why a fit has no more kernels than it has.
+enum class StoppedBy { kSteps, kTarget, kMaxKernels, kMaxBytes, kMaxSeconds, kNoGain };
+
+/// In reports; in the order of the enum. `steps`: the budget was given.
+inline constexpr std::string_view kStoppedByNames[] = {"steps",     "target",      "max_kernels",
+                                                       "max_bytes", "max_seconds", "no_gain"};
+
+/// A stage that is done.
+struct GrowthStage {
+  double kernels = 0;
+  double psnr = 0;     ///< on samples that no batch had
+  double seconds = 0;  ///< of this stage
+  double bytes = 0;    ///< of its kernels in a file; 0: not known
+};
+
+/// Decibels that four times as many kernels bring, by the last stages; a guess from experience while there
+/// are fewer than two.
+double gainPerFourfold(std::span<const GrowthStage> stages);
+
+/// Seconds spent so far, by phase; what threads do side by side is added up.
+struct TrainProfile {
+  double sampling = 0;
+  double candidates = 0;  ///< the evaluator's respond(): candidates and their responses
+  double forward = 0, backward = 0, optimiser = 0, rebuild = 0, density = 0, solve = 0;
+};
+
+/// Calls visit(name, seconds) for every phase of a profile, in the order of a step. A new phase needs one
+/// line here.
+template <class Profile, class Visitor>
+void visitPhases(Profile& profile, Visitor&& visit) {
+  visit("sampling", profile.sampling);
+  visit("candidates", profile.candidates);
+  visit("forward", profile.forward);
+  visit("backward", profile.backward);
+  visit("optimiser", profile.optimiser);
+  visit("rebuild", profile.rebuild);
+  visit("density", profile.density);
+  visit("solve", profile.solve);
+}
+
+/// What a fit remembers of its past besides the trainer's state; for reports, without influence on the fit.
+struct FitHistory {
+  std::vector<float> losses;        // [steps done]
+  std::vector<float> step_seconds;  // [steps done]
+  TrainProfile profile;
+  double optimise_seconds = 0;
+  double samples = 0;               // drawn
+  std::vector<GrowthStage> stages;  // that are done, with an automatic budget; of influence on the fit
+};
+
 struct FitResult {
   bool complete = false;  ///< false: cancelled; if a checkpoint file was given, it has the state
   int steps_done = 0;
@@ -61,6 +108,22 @@ struct FitResult {
   double median_step_seconds = 0;  ///< after warm-up (the first tenth of the steps)
   std::vector<Notice> notices;     ///< checkpoints that could not be read or written
 };
+
+/// What settleBudget() found.
+struct BudgetReport {
+  std::size_t before = 0;  ///< density.max_kernels
+  std::size_t after = 0;
+  std::size_t needed = 0;  ///< to cover the surface, at least
+  std::size_t ample = 0;   ///< that would do
+
+  bool too_small() const { return ample > before; }
+};
+
+/// Kernel budget and lengths for this very surface. Lengths of `local` grow by one factor until the budget
+/// covers it (density.cover_spare): few kernels then give a blurred texture instead of one with holes. Where
+/// even that is not enough the budget is raised, unless it is to be kept or the configuration asks for the
+/// published method. fit() takes the configuration as it is; fitProduct() settles it first.
+BudgetReport settleBudget(FitConfig& config, const Surface& surface, bool keep_budget = false);
 
 /// Fails, with the reason, if no kernels are needed: nothing has more than its material's colour, or nothing
 /// that has is visible.

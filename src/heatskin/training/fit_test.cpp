@@ -14,7 +14,7 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/product/fit_appearance.h"
-#include "heatskin/surface/function_target.h"
+#include "heatskin/surface/fit_target.h"
 #include "heatskin/training/checkpoint.h"
 #include "heatskin/training/constants.h"
 #include "heatskin/training/start.h"

@@ -10,7 +10,7 @@
 
 #include "heatskin/base/channel_layout.h"
 #include "heatskin/kernels/composite_block.h"
-#include "heatskin/training/options.h"
+#include "heatskin/training/config.h"
 
 namespace heatskin {
 

@@ -8,8 +8,8 @@
 #include <span>
 
 #include "heatskin/training/adam.h"
+#include "heatskin/training/config.h"
 #include "heatskin/training/geodesic_opt.h"
-#include "heatskin/training/options.h"
 #include "heatskin/training/trainer_state.h"
 
 namespace heatskin {

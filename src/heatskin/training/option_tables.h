@@ -1,11 +1,11 @@
 #pragma once
 
-// The lines of a fit's options: key, range and help of every member of the structs in options.h.
+// The lines of a fit's options: key, range and help of every member of the structs in config.h.
 
 #include <span>
 
 #include "heatskin/base/option_table.h"
-#include "heatskin/training/options.h"
+#include "heatskin/training/config.h"
 
 namespace heatskin {
 

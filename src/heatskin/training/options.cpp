@@ -1,7 +1,6 @@
-#include "heatskin/training/options.h"
-
 #include <algorithm>
 
+#include "heatskin/training/config.h"
 #include "heatskin/training/option_tables.h"
 
 namespace heatskin {

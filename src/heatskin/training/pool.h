@@ -10,7 +10,7 @@
 #include "heatskin/base/channel_layout.h"
 #include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
-#include "heatskin/training/options.h"
+#include "heatskin/training/config.h"
 #include "heatskin/training/samples.h"
 
 namespace heatskin {

@@ -8,8 +8,8 @@
 #include "heatskin/base/channel_layout.h"
 #include "heatskin/evaluators/evaluator.h"
 #include "heatskin/kernels/kernel_set.h"
-#include "heatskin/surface/surface_point.h"
-#include "heatskin/training/options.h"
+#include "heatskin/surface/surface.h"
+#include "heatskin/training/config.h"
 #include "heatskin/training/pool.h"
 
 namespace heatskin {

@@ -11,7 +11,7 @@
 #include "heatskin/base/channel_layout.h"
 #include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
-#include "heatskin/training/options.h"
+#include "heatskin/training/config.h"
 
 namespace heatskin {
 

@@ -2,7 +2,7 @@
 
 // What is due at which step of a fit (METHOD sections 4 and 5). Options are fractions of the run.
 
-#include "heatskin/training/options.h"
+#include "heatskin/training/config.h"
 
 namespace heatskin {
 

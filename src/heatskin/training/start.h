@@ -5,7 +5,7 @@
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
-#include "heatskin/training/options.h"
+#include "heatskin/training/config.h"
 
 namespace heatskin {
 

@@ -12,7 +12,7 @@
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/surface/fit_target.h"
 #include "heatskin/training/batch_gradient.h"
-#include "heatskin/training/options.h"
+#include "heatskin/training/config.h"
 #include "heatskin/training/pool.h"
 #include "heatskin/training/schedule.h"
 #include "heatskin/training/trainer_state.h"

@@ -11,8 +11,8 @@
 #include "heatskin/base/rng.h"
 #include "heatskin/evaluators/evaluate_colors.h"
 #include "heatskin/evaluators/local/local_evaluator.h"
+#include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
-#include "heatskin/io/load.h"
 #include "heatskin/surface/sampling.h"
 
 #include "support/assets.h"

@@ -10,10 +10,10 @@
 
 #include "heatskin/base/result.h"
 #include "heatskin/evaluators/evaluator.h"
-#include "heatskin/evaluators/local/options.h"
 #include "heatskin/evaluators/local/pair_response.h"
 #include "heatskin/evaluators/local/support_proxy.h"
 #include "heatskin/evaluators/local/supports.h"
+#include "heatskin/evaluators/method.h"
 
 namespace heatskin::local {
 

@@ -13,7 +13,7 @@
 #include "heatskin/base/per_thread.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/evaluators/local/edge_window.h"
-#include "heatskin/evaluators/local/options.h"
+#include "heatskin/evaluators/method.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin::local {

@@ -2,9 +2,8 @@
 
 // Everything ThermalRF precomputes for a surface: heat factors and the routing embedding.
 
-#include "heatskin/base/progress.h"
 #include "heatskin/base/result.h"
-#include "heatskin/evaluators/thermal/options.h"
+#include "heatskin/evaluators/method.h"
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/operators/routing.h"
 #include "heatskin/operators/thermal_factors.h"
