@@ -41,8 +41,8 @@ class Adam {
     return step_sizes * first / ((second * inverse_correction2_).sqrt() + small);
   }
 
-  /// The same for a vector that has no preferred axes: its direction stays, and `v` is the mean of its squared
-  /// length.
+  /// The same for a vector that has no preferred axes: its direction stays, and `v` is the mean of its
+  /// squared length.
   Eigen::Vector2d change(double rate, const Eigen::Vector2d& gradient, Eigen::Vector2d& m, double& v) const {
     m = kBeta1 * m + (1 - kBeta1) * gradient;
     v = beta2_ * v + (1 - beta2_) * gradient.squaredNorm();

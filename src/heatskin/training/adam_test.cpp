@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <Eigen/Geometry>
 #include <gtest/gtest.h>
 
 namespace heatskin {
@@ -56,6 +57,28 @@ TEST(Adam, FourAtOnceEqualOneByOneInDouble) {
       EXPECT_NEAR(change[i], adam.change(rates[i], gradient[i], single_m[i], single_v[i]), 2e-5 * rates[i])
           << step << " " << i;
     }
+  }
+}
+
+TEST(Adam, AVectorAlongOneAxisIsOneParameterAndTurnsWithItsAxes) {
+  // One moment for both components: nothing depends on the axes, unlike with one for each.
+  const double angle = 0.6, beta2 = 0.9, epsilon = 1e-10;
+  const Eigen::Rotation2Dd turn(angle);
+  Eigen::Vector2d m = Eigen::Vector2d::Zero(), turned_m = m;
+  double v = 0, turned_v = 0, single_m = 0, single_v = 0;
+  for (int step = 0; step < 60; ++step) {
+    const Adam adam(step, beta2, epsilon);
+    const double g = std::cos(0.3 * step) * 1e-3;
+    const Eigen::Vector2d change = adam.change(0.01, Eigen::Vector2d(g, 0), m, v);
+    const Eigen::Vector2d turned = adam.change(0.01, turn * Eigen::Vector2d(g, 0), turned_m, turned_v);
+    // The closed form of one parameter, with these constants.
+    single_m = 0.9 * single_m + 0.1 * g;
+    single_v = beta2 * single_v + (1 - beta2) * g * g;
+    const double expected = 0.01 * single_m / (1 - std::pow(0.9, step + 1)) /
+                            (std::sqrt(single_v / (1 - std::pow(beta2, step + 1))) + epsilon);
+    EXPECT_NEAR(change.x(), expected, 1e-12);
+    EXPECT_EQ(change.y(), 0);
+    EXPECT_LT((turned - turn * change).norm(), 1e-12);
   }
 }
 

@@ -215,6 +215,7 @@ std::vector<std::uint8_t> encodeCheckpoint(const Checkpoint& checkpoint) {
   writer.value(checkpoint.input);
   const auto field = [&](std::string_view name, const auto& v) { writer.field(name, v); };
   visitFields(checkpoint.state, field);
+  visitKernels(checkpoint.best, field);
   visitHistory(checkpoint.history, field);
   std::vector<std::uint8_t>& bytes = writer.bytes();
   const std::uint64_t size = bytes.size() + kChecksumBytes;
@@ -253,6 +254,7 @@ Result<Checkpoint> decodeCheckpoint(std::span<const std::uint8_t> bytes, const s
   reader.value(checkpoint.input);
   const auto field = [&](std::string_view name, auto& v) { reader.field(name, v); };
   visitFields(checkpoint.state, field);
+  visitKernels(checkpoint.best, field);
   visitHistory(checkpoint.history, field);
   // The checksum fits, so it was written like this: by a program with other fields.
   if (!reader.ok() || !reader.atEnd()) return refuse("is a checkpoint of another version of heatskin");

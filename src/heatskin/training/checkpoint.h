@@ -4,8 +4,8 @@
 // input, one configuration and one version of the program; with these the fit goes on to the bit.
 //
 // Layout, little-endian: magic, format version, size of the file, then program version, configuration (TOML),
-// hash of the input, the named fields of TrainerState and FitHistory, and a checksum (XXH3) over all of it.
-// Same content, same bytes: values are written, never memory with padding.
+// hash of the input, the named fields of TrainerState, of the best kernels and of FitHistory, and a checksum
+// (XXH3) over all of it. Same content, same bytes: values are written, never memory with padding.
 
 #include <array>
 #include <cstdint>
@@ -34,6 +34,7 @@ struct Checkpoint {
   std::string config;   ///< configToml()
   InputHash input{};    ///< inputHash()
   TrainerState state;
+  KernelSet best;  ///< of the best stage that is done; none with a given budget or in the first stage
   FitHistory history;
 };
 

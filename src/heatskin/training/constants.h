@@ -45,9 +45,9 @@ inline constexpr double kByteMargin = 0.97;
 inline constexpr double kCautiousBytes = 16;  ///< of a kernel, before its size is known
 
 // Density::kBudget.
-inline constexpr double kCovered = 0.5;        ///< weight sum from which a place counts as covered
-inline constexpr double kCoverUntil = 0.95;    ///< uncovered places get kernels until here
-inline constexpr std::size_t kProbes = 32768;  ///< points at which errors are looked up, at least
+inline constexpr double kCovered = 0.5;       ///< weight sum from which a place counts as covered
+inline constexpr double kCoverUntil = 0.95;   ///< uncovered places get kernels until here
+inline constexpr std::size_t kProbes = 8192;  ///< points at which errors are looked up, at least
 
 // Solves for the values of kernels (channel_solve.h): probes for each kernel.
 inline constexpr std::size_t kSolveProbes = 10;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -139,179 +141,250 @@ Result<void> checkSomethingToFit(const Surface& surface, const FitTarget& target
       error_code::kNothingToFit);
 }
 
-Result<FitResult> fit(const Surface& surface, const FitTarget& target, const FitConfig& config,
-                      const FitControl& control) {
-  if (auto sound = checkConfig(config); !sound) return sound.error();
-  if (auto something = checkSomethingToFit(surface, target); !something) return something.error();
-  Progress& progress = control.progress != nullptr ? *control.progress : silentProgress();
-  const bool saving = !control.checkpoint.empty();
-  const std::string name = displayPath(control.checkpoint);
-  FitResult result;
-  Checkpoint checkpoint;
-  checkpoint.program = kVersion;
-  checkpoint.config = configToml(config);
+namespace {
 
-  // A checkpoint is looked at before any work is done.
-  bool resuming = false;
-  if (saving) {
-    checkpoint.input = inputHash(surface, target);
+/// A fit while it runs: checkpoint, evaluator, one stage after the other.
+class FitRun {
+ public:
+  FitRun(const Surface& surface, const FitTarget& target, const FitConfig& config, const FitControl& control)
+      : surface_(surface),
+        target_(target),
+        config_(config),
+        control_(control),
+        progress_(control.progress != nullptr ? *control.progress : silentProgress()),
+        train_(trainOptions(config)),
+        name_(displayPath(control.checkpoint)) {}
+
+  Result<FitResult> run() {
+    if (auto looked = openCheckpoint(); !looked) return looked.error();
+    if (auto made = prepareEvaluator(); !made) return made.error();
+    // One stage with the budget that was given, or one after the other with more kernels each. Every stage
+    // starts over: kernels that were placed for a smaller budget are in the way of a larger one (boombox with
+    // 64,000 kernels: 34.5 dB after 500 steps, 34.3 dB after 800 that go on from 16,000).
+    while (const std::size_t budget = nextStage()) {
+      const auto done = runStage(stageOptions(train_, budget));
+      if (!done) return done.error();
+      if (*done == Stage::kStartsOver) continue;
+      if (!result_.complete || !train_.budget.automatic) break;
+    }
+    // The last stage is not always the best.
+    if (checkpoint_.best.size() > 0) result_.kernels = std::move(checkpoint_.best);
+    result_.median_step_seconds = medianAfterWarmup(result_.history.step_seconds);
+    result_.evaluator = evaluator_;
+    return std::move(result_);
+  }
+
+ private:
+  bool saving() const { return !control_.checkpoint.empty(); }
+  std::vector<GrowthStage>& stages() { return result_.history.stages; }
+
+  void notify(Notice notice) {
+    if (control_.notify) control_.notify(notice);
+    result_.notices.push_back(std::move(notice));
+  }
+
+  /// With kIfThere a damaged file is no reason to stop; one that belongs to another fit is.
+  Result<void> startOver(const Error& problem) {
+    if (control_.resume != Resume::kIfThere) return problem;
+    notify({"checkpoint_damaged", problem.message + "; the fit starts over"});
+    resuming_ = false;
+    checkpoint_.state = {};
+    checkpoint_.best = {};
+    result_.history = {};
+    return {};
+  }
+
+  /// A checkpoint is looked at before any work is done.
+  Result<void> openCheckpoint() {
+    checkpoint_.program = kVersion;
+    checkpoint_.config = configToml(config_);
+    if (!saving()) return {};
+    checkpoint_.input = inputHash(surface_, target_);
     std::error_code ignored;
-    const bool exists = std::filesystem::exists(control.checkpoint, ignored);
-    if (control.resume == Resume::kMustBeThere && !exists) {
-      return inputError(fmt::format("{}: there is no checkpoint to resume from", name),
+    const bool exists = std::filesystem::exists(control_.checkpoint, ignored);
+    if (control_.resume == Resume::kMustBeThere && !exists) {
+      return inputError(fmt::format("{}: there is no checkpoint to resume from", name_),
                         error_code::kNoCheckpoint);
     }
-    resuming = control.resume != Resume::kNo && exists;
-  }
-  const auto notify = [&](Notice notice) {
-    if (control.notify) control.notify(notice);
-    result.notices.push_back(std::move(notice));
-  };
-  // With kIfThere a damaged file is no reason to stop; one that belongs to another fit is.
-  const auto startOver = [&](const Error& problem) -> Result<void> {
-    if (control.resume != Resume::kIfThere) return problem;
-    notify({"checkpoint_damaged", problem.message + "; the fit starts over"});
-    resuming = false;
-    checkpoint.state = {};
-    result.history = {};
+    if (control_.resume == Resume::kNo || !exists) return {};
+    resuming_ = true;
+    auto found = loadCheckpoint(control_.checkpoint);
+    if (!found) return startOver(found.error());
+    if (auto mine = checkOrigin(*found, checkpoint_.input, config_, name_); !mine) return mine.error();
+    // What the channels are follows from the input and is not stored.
+    found->best.layout = target_.layout();
+    found->best.channels.channels = target_.layout().size();
+    const bool sound = found->best.size() == 0 || isConsistent(found->best, surface_);
+    if (!sound || !possible(found->history.stages, train_)) return startOver(impossibleState(name_));
+    checkpoint_.state = std::move(found->state);
+    checkpoint_.best = std::move(found->best);
+    result_.history = std::move(found->history);
     return {};
-  };
-  if (resuming) {
-    auto found = loadCheckpoint(control.checkpoint);
-    if (!found) {
-      if (auto over = startOver(found.error()); !over) return over.error();
-    } else {
-      if (auto mine = checkOrigin(*found, checkpoint.input, config, name); !mine) return mine.error();
-      if (!possible(found->history.stages, trainOptions(config))) {
-        if (auto over = startOver(impossibleState(name)); !over) return over.error();
-      } else {
-        checkpoint.state = std::move(found->state);
-        result.history = std::move(found->history);
-      }
-    }
   }
 
-  const TrainOptions train = trainOptions(config);
-  Stopwatch watch;
-  auto made = makeEvaluator(surface, config.evaluator.options(), {&progress, control.cache});
-  if (!made) return made.error();
-  const std::shared_ptr<Evaluator> evaluator = std::move(*made);
-  result.preprocess_seconds = watch.lap();
-  result.init_seconds = result.preprocess_seconds;
+  Result<void> prepareEvaluator() {
+    Stopwatch watch;
+    auto made = makeEvaluator(surface_, config_.evaluator.options(), {&progress_, control_.cache});
+    if (!made) return made.error();
+    evaluator_ = std::move(*made);
+    result_.preprocess_seconds = watch.lap();
+    result_.init_seconds = result_.preprocess_seconds;
+    return {};
+  }
 
-  // One stage with the budget that was given, or one after the other with more kernels each. Every stage
-  // starts over: kernels that were placed for a smaller budget are in the way of a larger one (boombox with
-  // 64,000 kernels: 34.5 dB after 500 steps, 34.3 dB after 800 that go on from 16,000).
-  const auto steps = static_cast<std::size_t>(train.steps);
-  std::vector<GrowthStage>& stages = result.history.stages;
-  std::optional<KernelSet> kernels;
-  double since_save = 0;
-  bool cancelled = false, failed_before = false, first = true;
-  for (;;) {
-    std::size_t budget = train.density.max_kernels;
-    if (train.budget.automatic) {
-      const GrowthDecision next = stages.empty()
-                                      ? GrowthDecision{firstBudget(train, surface.componentCount())}
-                                      : nextBudget(train, stages);
-      budget = next.budget;
-      result.stopped_by = next.stopped_by;
-      if (budget == 0) break;
-    }
-    const TrainOptions options = stageOptions(train, budget);
-    if (auto fits = askPool(options, target.layout()); !fits) return fits.error();
-    progress.begin("preparing", 0);
-    watch.lap();
-    const bool from_state = resuming && first;
-    Trainer trainer(surface, target, *evaluator, options);
-    result.init_seconds += first ? watch.lap() : 0;
-    progress.end();
+  /// The budget of the next stage, or 0.
+  std::size_t nextStage() {
+    if (!train_.budget.automatic) return train_.density.max_kernels;
+    if (stages().empty()) return firstBudget(train_, surface_.componentCount());
+    const GrowthDecision next = nextBudget(train_, stages());
+    result_.stopped_by = next.stopped_by;
+    return next.budget;
+  }
+
+  enum class Stage { kRan, kStartsOver };
+
+  Result<Stage> runStage(const TrainOptions& options) {
+    if (auto fits = askPool(options, target_.layout()); !fits) return fits.error();
+    progress_.begin("preparing", 0);
+    Stopwatch watch;
+    Trainer trainer(surface_, target_, *evaluator_, options);
+    result_.init_seconds += first_ ? watch.lap() : 0;
+    progress_.end();
     // Half of what a texture may take: kernels change during a fit.
-    if (auto justified = evaluator->check(trainer.kernels(), 0.5); !justified) {
+    if (auto justified = evaluator_->check(trainer.kernels(), 0.5); !justified) {
       if (justified.error().kind != ErrorKind::kUsage) return justified.error();
       return usageError(justified.error().message +
                         "; lower local.max_radius, local.diffusion_time or local.window_sigma");
     }
-    if (from_state) {
-      const auto done = static_cast<std::size_t>(std::max(0, checkpoint.state.step)) + stages.size() * steps;
-      if (result.history.losses.size() != done || result.history.step_seconds.size() != done ||
-          !trainer.restore(std::move(checkpoint.state))) {
-        if (auto over = startOver(impossibleState(name)); !over) return over.error();
-        continue;
+    if (resuming_ && first_) {
+      const auto done = static_cast<std::size_t>(std::max(0, checkpoint_.state.step)) + stepsBefore();
+      if (result_.history.losses.size() != done || result_.history.step_seconds.size() != done ||
+          !trainer.restore(std::move(checkpoint_.state))) {
+        if (auto over = startOver(impossibleState(name_)); !over) return over.error();
+        return Stage::kStartsOver;
       }
-      result.resumed_at = static_cast<int>(done);
+      result_.resumed_at = static_cast<int>(done);
     }
-    first = false;
+    first_ = false;
 
-    const TrainProfile profile_before = result.history.profile;
-    const double seconds_before = result.history.optimise_seconds, samples_before = result.history.samples;
-    const int step_before = trainer.stepsDone();
-    double seconds = 0;
-    const auto note = [&](FitHistory& history) {
-      history.profile = profile_before + trainer.profile();
-      history.optimise_seconds = seconds_before + seconds;
-      history.samples =
-          samples_before + static_cast<double>(trainer.options().batch) * (trainer.stepsDone() - step_before);
-    };
-    const auto save = [&]() -> Result<void> {
-      checkpoint.state = trainer.state();
-      checkpoint.history = result.history;
-      note(checkpoint.history);
-      const std::vector<std::uint8_t> bytes = encodeCheckpoint(checkpoint);
-      return control.write ? control.write(control.checkpoint, bytes)
-                           : writeFileAtomically(control.checkpoint, bytes);
-    };
-    progress.begin(train.budget.automatic ? fmt::format("fitting, stage {}", stages.size() + 1) : "fitting",
-                   steps);
-    if (trainer.stepsDone() > 0) progress.update(static_cast<std::size_t>(trainer.stepsDone()), "resumed");
+    Account account{result_.history, trainer.stepsDone()};
+    progress_.begin(
+        train_.budget.automatic ? fmt::format("fitting, stage {}", stages().size() + 1) : "fitting",
+        static_cast<std::size_t>(train_.steps));
+    if (trainer.stepsDone() > 0) progress_.update(static_cast<std::size_t>(trainer.stepsDone()), "resumed");
+    takeSteps(trainer, account);
+    result_.complete = trainer.finished();
+    result_.steps_done = static_cast<int>(stepsBefore()) + trainer.stepsDone();
+    if (!result_.complete && saving()) {
+      if (auto saved = save(trainer, account); !saved) return saved.error();
+    }
+    if (result_.complete) progress_.end();
+    account.note(trainer, result_.history);
+    result_.kernels = trainer.kernels();
+    if (result_.complete && train_.budget.automatic) endStage(trainer);
+    return Stage::kRan;
+  }
+
+  std::size_t stepsBefore() { return stages().size() * static_cast<std::size_t>(train_.steps); }
+
+  /// What a stage adds to the history of those before it.
+  struct Account {
+    Account(const FitHistory& before, int steps_done)
+        : profile(before.profile),
+          optimise_seconds(before.optimise_seconds),
+          samples(before.samples),
+          step(steps_done) {}
+
+    void note(const Trainer& trainer, FitHistory& history) const {
+      history.profile = profile + trainer.profile();
+      history.optimise_seconds = optimise_seconds + seconds;
+      history.samples = samples + static_cast<double>(trainer.options().batch) * (trainer.stepsDone() - step);
+    }
+
+    TrainProfile profile;
+    double optimise_seconds, samples;
+    int step;
+    double seconds = 0;  ///< of this stage in this run
+  };
+
+  Result<void> save(const Trainer& trainer, const Account& account) {
+    checkpoint_.state = trainer.state();
+    checkpoint_.history = result_.history;
+    account.note(trainer, checkpoint_.history);
+    const std::vector<std::uint8_t> bytes = encodeCheckpoint(checkpoint_);
+    return control_.write ? control_.write(control_.checkpoint, bytes)
+                          : writeFileAtomically(control_.checkpoint, bytes);
+  }
+
+  /// Until the stage is finished, or cancelled at a step that can be saved.
+  void takeSteps(Trainer& trainer, Account& account) {
     double smooth_loss = 0, smooth_psnr = 0, smooth_weight = 0;
-    watch.lap();
+    Stopwatch watch;
     while (!trainer.finished()) {
-      cancelled = cancelled || progress.cancelled();
+      cancelled_ = cancelled_ || progress_.cancelled();
       if (trainer.canSave()) {
-        if (cancelled) break;
-        if (saving && since_save >= control.checkpoint_interval_s && trainer.stepsDone() > step_before) {
-          if (auto saved = save(); !saved) {
+        if (cancelled_) return;
+        if (saving() && since_save_ >= control_.checkpoint_interval_s && trainer.stepsDone() > account.step) {
+          if (auto saved = save(trainer, account); !saved) {
             // The fit itself is in good health: continue and try again later. Once is enough to be told.
-            if (!failed_before) notify({"checkpoint_not_written", saved.error().message});
-            failed_before = true;
+            if (!failed_before_) notify({"checkpoint_not_written", saved.error().message});
+            failed_before_ = true;
           }
-          since_save = 0;
+          since_save_ = 0;
           watch.lap();  // writing is no part of the optimisation
         }
       }
       const StepReport report = trainer.step();
       const double elapsed = watch.lap();
-      seconds += elapsed;
-      since_save += elapsed;
-      result.history.losses.push_back(static_cast<float>(report.loss));
-      result.history.step_seconds.push_back(static_cast<float>(report.seconds));
+      account.seconds += elapsed;
+      since_save_ += elapsed;
+      result_.history.losses.push_back(static_cast<float>(report.loss));
+      result_.history.step_seconds.push_back(static_cast<float>(report.seconds));
       smooth_loss = kLossKeep * smooth_loss + (1 - kLossKeep) * report.loss;
       smooth_psnr = kLossKeep * smooth_psnr + (1 - kLossKeep) * report.psnr;
       smooth_weight = kLossKeep * smooth_weight + (1 - kLossKeep);
-      progress.update(static_cast<std::size_t>(trainer.stepsDone()),
-                      fmt::format("loss {:.5f}  psnr {:.2f} dB  {}", smooth_loss / smooth_weight,
-                                  smooth_psnr / smooth_weight, plural(report.kernels, "kernel", "kernels")));
+      progress_.update(static_cast<std::size_t>(trainer.stepsDone()),
+                       fmt::format("loss {:.5f}  psnr {:.2f} dB  {}", smooth_loss / smooth_weight,
+                                   smooth_psnr / smooth_weight, plural(report.kernels, "kernel", "kernels")));
     }
-    result.complete = trainer.finished();
-    result.steps_done = static_cast<int>(stages.size() * steps) + trainer.stepsDone();
-    if (!result.complete && saving) {
-      if (auto saved = save(); !saved) return saved.error();
-    }
-    if (result.complete) progress.end();
-    note(result.history);
-    kernels = trainer.kernels();
-    if (!result.complete || !train.budget.automatic) break;
-    GrowthStage stage{static_cast<double>(kernels->size()), trainer.psnr(), 0, 0};
-    stage.seconds = result.history.optimise_seconds;
-    for (const GrowthStage& before : stages)
-      stage.seconds -= before.seconds;
-    if (control.bytes_of) stage.bytes = static_cast<double>(control.bytes_of(*kernels));
-    stages.push_back(stage);
   }
-  result.median_step_seconds = medianAfterWarmup(result.history.step_seconds);
-  if (kernels) result.kernels = std::move(*kernels);
-  result.evaluator = evaluator;
-  return result;
+
+  /// Measures a stage; its kernels are kept if no stage before was better.
+  void endStage(Trainer& trainer) {
+    GrowthStage stage{static_cast<double>(result_.kernels.size()), trainer.psnr(), 0, 0};
+    stage.seconds = result_.history.optimise_seconds;
+    double best = -std::numeric_limits<double>::infinity();
+    for (const GrowthStage& before : stages()) {
+      stage.seconds -= before.seconds;
+      best = std::max(best, before.psnr);
+    }
+    if (control_.bytes_of) stage.bytes = static_cast<double>(control_.bytes_of(result_.kernels));
+    stages().push_back(stage);
+    if (stage.psnr >= best) checkpoint_.best = result_.kernels;
+  }
+
+  const Surface& surface_;
+  const FitTarget& target_;
+  const FitConfig& config_;
+  const FitControl& control_;
+  Progress& progress_;
+  const TrainOptions train_;
+  const std::string name_;  // of the checkpoint, in messages
+  Checkpoint checkpoint_;
+  FitResult result_;
+  std::shared_ptr<Evaluator> evaluator_;
+  double since_save_ = 0;
+  bool resuming_ = false, cancelled_ = false, failed_before_ = false;
+  bool first_ = true;  // until the first stage of this run has begun
+};
+
+}  // namespace
+
+Result<FitResult> fit(const Surface& surface, const FitTarget& target, const FitConfig& config,
+                      const FitControl& control) {
+  if (auto sound = checkConfig(config); !sound) return sound.error();
+  if (auto something = checkSomethingToFit(surface, target); !something) return something.error();
+  return FitRun(surface, target, config, control).run();
 }
 
 }  // namespace heatskin

@@ -22,8 +22,8 @@ class GeodesicOpt {
     return walk(-rate_ * velocity, position, velocity);
   }
 
-  /// The same by Adam, by about `rate` times `unit` at the beginning of a descent; `spread` is the mean squared
-  /// length of gradients.
+  /// The same by Adam, by about `rate` times `unit` at the beginning of a descent; `spread` is the mean
+  /// squared length of gradients.
   Rigid2 step(const Adam& adam, double unit, const Vec2& gradient, SurfacePoint& position, Vec2& velocity,
               double& spread) const {
     const Vec2 change = unit * adam.change(rate_, unit * gradient, velocity, spread);

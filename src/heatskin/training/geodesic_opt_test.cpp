@@ -79,6 +79,31 @@ TEST(GeodesicOpt, OnASphereItFindsTheNearestPointToATarget) {
   EXPECT_GT(surface.position(p).normalized().dot(target.normalized()), 0.999);
 }
 
+TEST(GeodesicOpt, AdamOnAPlaneIsTheSameInAnyUnitAndScale) {
+  // Gradients of any size lead the same way, and steps go with the unit.
+  const Surface surface = testing::build(testing::flatGrid(12, 12));
+  const Walker walker(surface);
+  const GeodesicOpt opt(walker, 0.1, 0.9);
+  const auto walked = [&](double unit, double scale) {
+    SurfacePoint p{156, Vec3(0.2, 0.3, 0.5)};
+    const Vec3 start = surface.position(p);
+    Vec2 velocity = Vec2::Zero();
+    double spread = 0;
+    for (int step = 0; step < 20; ++step) {
+      // No floor: it would count for more with small gradients.
+      const Adam adam(step, 0.99, 0);
+      const Vec3 gradient = scale * Vec3(std::cos(0.2 * step), std::sin(0.2 * step), 0);
+      opt.step(adam, unit, inFace(surface, p, gradient), p, velocity, spread);
+    }
+    return Vec3(surface.position(p) - start);
+  };
+  const Vec3 once = walked(0.01, 1);
+  EXPECT_GT(once.norm(), 10 * 0.1 * 0.01) << "twenty steps of a tenth of the unit, on a bent path";
+  EXPECT_LT(once.norm(), 20 * 0.1 * 0.01);
+  EXPECT_LT((walked(0.02, 1) - 2 * once).norm(), 1e-9);
+  EXPECT_LT((walked(0.01, 1e-5) - once).norm(), 1e-9);
+}
+
 TEST(GeodesicOpt, AtABoundaryItStopsAndStaysOnTheSurface) {
   const Surface surface = testing::build(testing::flatGrid(4, 4));
   const Walker walker(surface);

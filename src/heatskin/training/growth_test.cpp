@@ -86,7 +86,7 @@ TEST(Growth, SamplesFollowTheBudget) {
     followBudget(options);
     EXPECT_EQ(options.batch, budget * 4096 / 5000);
     EXPECT_EQ(options.sampling.pool, 200 * budget);
-    EXPECT_EQ(options.start.kernels, budget / 5);
+    EXPECT_EQ(options.start.kernels, budget / 2);
   }
 }
 

@@ -45,7 +45,7 @@ constexpr Option kSampling[] = {
 };
 
 constexpr Option kStart[] = {
-    option<&StartOptions::kernels>("kernels", 0, kMaxKernels, "initial number of kernels; 0: a fifth of the budget"),
+    option<&StartOptions::kernels>("kernels", 0, kMaxKernels, "initial number of kernels; 0: half of the budget"),
     option<&StartOptions::texture_aware>("texture_aware", "initial colours are those of the surface; otherwise random"),
     option<&StartOptions::detail_share>("detail_share", 0, 1, "share of the initial kernels placed where colours change; the others are spread evenly"),
     choice<&StartOptions::mean, kStartMeans>("mean", "initial mean colour: the mean of the kernels' initial colours, as in the paper, or of the surface"),
@@ -102,7 +102,7 @@ void followBudget(TrainOptions& options) {
   // Parts of the surface with an error of their own; fewer for each kernel where they would fill the memory.
   if (options.sampling.pool == 0)
     options.sampling.pool = share(200, std::size_t{1} << 17, std::size_t{1} << 25);
-  if (options.start.kernels == 0) options.start.kernels = share(0.2, 1, budget);
+  if (options.start.kernels == 0) options.start.kernels = share(0.5, 1, budget);
 }
 
 std::span<const Option> trainOptionTable() {

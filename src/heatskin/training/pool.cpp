@@ -182,7 +182,9 @@ double SamplePool::inverseProbabilityWeight(std::uint32_t index) const {
 float SamplePool::lossWeight(std::uint32_t index) const {
   // A sample that was almost never drawn would throw its kernels about.
   constexpr double kMost = 8;
-  return static_cast<float>(std::min(kMost, std::pow(inverseProbabilityWeight(index), options_.correction)));
+  const double weight = inverseProbabilityWeight(index);
+  return static_cast<float>(
+      std::min(kMost, options_.correction == 1 ? weight : std::pow(weight, options_.correction)));
 }
 
 void SamplePool::visit(std::span<const std::uint32_t> indices, std::span<const float> losses) {
@@ -194,7 +196,9 @@ void SamplePool::visit(std::span<const std::uint32_t> indices, std::span<const f
       error = static_cast<float>(constants::kErrorKept * error + (1 - constants::kErrorKept) * losses[i] +
                                  kFloor);
     } else {
-      error = static_cast<float>(std::pow(losses[i] + options_.error_floor, options_.error_power));
+      const double squared = losses[i] + options_.error_floor;
+      error = static_cast<float>(options_.error_power == 0.5 ? std::sqrt(squared)
+                                                             : std::pow(squared, options_.error_power));
     }
     if (sums_.empty()) continue;
     const std::size_t block = indices[i] / kSumBlock;

@@ -34,7 +34,8 @@ ProbeDraw densityProbes(const TrainOptions& options, int step) {
 
 ProbeDraw solveProbes(const TrainOptions& options, std::size_t kernels, int step) {
   const auto at = static_cast<std::uint64_t>(step);
-  const std::size_t each = kernels > constants::kManyKernels ? constants::kFewSolveProbes : constants::kSolveProbes;
+  const std::size_t each =
+      kernels > constants::kManyKernels ? constants::kFewSolveProbes : constants::kSolveProbes;
   return {std::max(constants::kProbes, each * kernels), options.seed, streams::kSolve + (at << 8),
           streams::kSolveDraws + at};
 }

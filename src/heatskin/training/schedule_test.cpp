@@ -60,5 +60,20 @@ TEST(Schedule, TheBudgetRuleCoversAfterItHasDensified) {
   EXPECT_EQ(covered.back(), 4700) << "below 0.95 of 5,000";
 }
 
+TEST(Schedule, SolvesAreSpreadEvenlyAndTheLastIsAtTheEnd) {
+  TrainOptions options;
+  options.steps = 100;
+  const auto solves = [&](int count) {
+    options.solves = count;
+    const Schedule schedule(options);
+    return stepsOf(options, [&](int s) { return schedule.solveDue(s); });
+  };
+  EXPECT_TRUE(solves(0).empty());
+  EXPECT_EQ(solves(1), (std::vector<int>{100}));
+  EXPECT_EQ(solves(4), (std::vector<int>{25, 50, 75, 100}));
+  EXPECT_EQ(solves(3), (std::vector<int>{34, 67, 100}));
+  EXPECT_EQ(solves(1000).size(), 100u) << "no more than steps";
+}
+
 }  // namespace
 }  // namespace heatskin

@@ -41,7 +41,6 @@ bool Trainer::densityDue() const {
          schedule_.coverDue(state_.step);
 }
 
-
 bool Trainer::rebuildDue() const {
   return rebuilt_at_ < 0 || state_.step - rebuilt_at_ >= schedule_.rebuildInterval(state_.step);
 }
@@ -107,7 +106,8 @@ StepReport Trainer::step() {
 }
 
 double Trainer::psnr() {
-  const Probes probes = takeProbes(*evaluator_, state_.kernels, pool_, densityProbes(options_, options_.steps));
+  const Probes probes =
+      takeProbes(*evaluator_, state_.kernels, pool_, densityProbes(options_, options_.steps));
   rebuilt_at_ = -1;
   return psnrOf(probes, pool_.layout());
 }
@@ -116,7 +116,8 @@ void Trainer::controlDensity() {
   if (!densityDue()) return;
   const bool densified = schedule_.densifyDue(state_.step);
   if (options_.density.rule == Density::kBudget) {
-    const Probes probes = takeProbes(*evaluator_, state_.kernels, pool_, densityProbes(options_, state_.step));
+    const Probes probes =
+        takeProbes(*evaluator_, state_.kernels, pool_, densityProbes(options_, state_.step));
     rebalance(state_, options_, walker_, probes, densified ? Rebalance::kAll : Rebalance::kCoverage);
     if (densified) sortAlongSurface(state_, *surface_);
   } else {

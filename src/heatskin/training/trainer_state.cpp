@@ -90,15 +90,29 @@ bool isConsistent(const TrainerState& state, const Surface& surface) {
   const OptimiserState& o = state.optimiser;
   const DensityStatistics& s = state.statistics;
   const std::size_t count = k.size(), channels = k.layout.size();
-  if (static_cast<std::size_t>(k.mean.size()) != channels || k.channels.channels != channels ||
-      k.channels.values.size() != count * channels || o.parameters != adamParameters(channels) ||
+  if (!isConsistent(k, surface) || o.parameters != adamParameters(channels) ||
       o.adam_m.size() != count * o.parameters || o.adam_v.size() != count * o.parameters ||
       o.mean_m.size() != channels || o.mean_v.size() != channels) {
     return false;
   }
-  for (const std::size_t size :
-       {k.angles.size(), k.anisotropies.size(), k.thresholds.size(), k.sharpnesses.size(), k.lengths.size(),
-        o.velocities.size(), o.position_v.size(), s.hits.size(), s.contributions.size(), s.errors.size(), s.costs.size()}) {
+  for (const std::size_t size : {o.velocities.size(), o.position_v.size(), s.hits.size(),
+                                 s.contributions.size(), s.errors.size(), s.costs.size()}) {
+    if (size != count) return false;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!o.velocities[i].allFinite() || !(o.position_v[i] >= 0)) return false;
+  }
+  return true;
+}
+
+bool isConsistent(const KernelSet& k, const Surface& surface) {
+  const std::size_t count = k.size(), channels = k.layout.size();
+  if (static_cast<std::size_t>(k.mean.size()) != channels || k.channels.channels != channels ||
+      k.channels.values.size() != count * channels) {
+    return false;
+  }
+  for (const std::size_t size : {k.angles.size(), k.anisotropies.size(), k.thresholds.size(),
+                                 k.sharpnesses.size(), k.lengths.size()}) {
     if (size != count) return false;
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -112,8 +126,7 @@ bool isConsistent(const TrainerState& state, const Surface& surface) {
         !within(k.anisotropies[i], R::kMinAnisotropy, R::kMaxAnisotropy) ||
         !within(k.thresholds[i], R::kMinThreshold, R::kMaxThreshold) ||
         !within(k.sharpnesses[i], R::kMinSharpness, R::kMaxSharpness) ||
-        !within(k.lengths[i], R::kMinLength, R::kMaxLength) || !k.channels[i].allFinite() ||
-        !o.velocities[i].allFinite()) {
+        !within(k.lengths[i], R::kMinLength, R::kMaxLength) || !k.channels[i].allFinite()) {
       return false;
     }
   }

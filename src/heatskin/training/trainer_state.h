@@ -53,6 +53,20 @@ void sortAlongSurface(TrainerState& state, const Surface& surface);
 
 /// Whether all arrays have one entry per kernel and the kernels are valid ones on this surface.
 bool isConsistent(const TrainerState& state, const Surface& surface);
+bool isConsistent(const KernelSet& kernels, const Surface& surface);
+
+/// Calls visit(name, field) for every field of kernels, as visitFields().
+template <class Kernels, class Visitor>
+void visitKernels(Kernels& kernels, Visitor&& visit) {
+  visit("mean", kernels.mean);
+  visit("positions", kernels.positions);
+  visit("angles", kernels.angles);
+  visit("anisotropies", kernels.anisotropies);
+  visit("thresholds", kernels.thresholds);
+  visit("sharpnesses", kernels.sharpnesses);
+  visit("lengths", kernels.lengths);
+  visit("channels", kernels.channels.values);
+}
 
 /// Calls visit(name, field) for every field, always in the same order; fields are int, ChannelValues or
 /// vectors of plain data (SurfacePoint, float, double, Vec2). A new field needs one line here. What the
@@ -60,14 +74,7 @@ bool isConsistent(const TrainerState& state, const Surface& surface);
 template <class State, class Visitor>
 void visitFields(State& state, Visitor&& visit) {
   visit("step", state.step);
-  visit("mean", state.kernels.mean);
-  visit("positions", state.kernels.positions);
-  visit("angles", state.kernels.angles);
-  visit("anisotropies", state.kernels.anisotropies);
-  visit("thresholds", state.kernels.thresholds);
-  visit("sharpnesses", state.kernels.sharpnesses);
-  visit("lengths", state.kernels.lengths);
-  visit("channels", state.kernels.channels.values);
+  visitKernels(state.kernels, visit);
   visit("adam_m", state.optimiser.adam_m);
   visit("adam_v", state.optimiser.adam_v);
   visit("velocities", state.optimiser.velocities);
