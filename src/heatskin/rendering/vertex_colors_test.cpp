@@ -8,15 +8,22 @@
 #include <gtest/gtest.h>
 
 #include "heatskin/io/color_space.h"
+#include "heatskin/rendering/test_meshes.h"
 #include "heatskin/surface/sampling.h"
-
-#include "support/tiny_surfaces.h"
 
 namespace heatskin {
 namespace {
 
-Surface sphere(int level = 1) {
-  return testing::build(testing::bumpySphere(level, 0.2, 1));
+/// A sphere with bumps: no face is like another.
+Surface bumpy(int level = 1) {
+  testing::TriangleMesh mesh = testing::icosphere(level);
+  for (Vec3& p : mesh.positions)
+    p *= 1 + 0.2 * std::sin(3 * p.x() + 2 * p.y()) * std::cos(4 * p.z());
+  SurfaceOptions options;
+  options.principal_axes = false;
+  auto built = Surface::build(mesh.positions, mesh.faces, options);
+  EXPECT_TRUE(built);
+  return std::move(*built);
 }
 
 /// Linear light that is linear in space.
@@ -42,7 +49,7 @@ float largestError(const Surface& surface, const VertexColors& colors, const Col
 }
 
 TEST(VertexColors, CountVerticesAsEulerDoes) {
-  const Surface surface = sphere();
+  const Surface surface = bumpy();
   // A closed surface of genus 0 has V - E + F = 2 and 3 F = 2 E, at every level.
   for (int level = 0; level <= 4; ++level) {
     const std::size_t faces = std::size_t{surface.faceCount()} << (2 * level);
@@ -51,7 +58,7 @@ TEST(VertexColors, CountVerticesAsEulerDoes) {
 }
 
 TEST(VertexColors, AreExactForALinearField) {
-  const Surface surface = sphere();
+  const Surface surface = bumpy();
   const ColorSource truth = linearField(surface);
   for (int level = 0; level <= 3; ++level) {
     const VertexColors colors = VertexColors::fit(surface, level, truth, {}, 20'000);
@@ -62,7 +69,7 @@ TEST(VertexColors, AreExactForALinearField) {
 }
 
 TEST(VertexColors, ApproachAnyFieldAndNoticeAPlantedError) {
-  const Surface surface = sphere(2);
+  const Surface surface = bumpy(2);
   const ColorSource truth = [&](std::span<const SurfacePoint> points, std::span<Vec3f> out) {
     for (std::size_t i = 0; i < points.size(); ++i) {
       const Vec3 p = surface.position(points[i]);
@@ -85,7 +92,7 @@ TEST(VertexColors, ApproachAnyFieldAndNoticeAPlantedError) {
 }
 
 TEST(VertexColors, AgreeFromBothSidesOfAnEdge) {
-  const Surface surface = sphere();
+  const Surface surface = bumpy();
   const ColorSource truth = linearField(surface);
   const VertexColors colors = VertexColors::fit(surface, 2, truth, {}, 20'000);
   for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
@@ -107,7 +114,7 @@ TEST(VertexColors, AgreeFromBothSidesOfAnEdge) {
 }
 
 TEST(VertexColors, WhatNobodySeesCountsForLittle) {
-  const Surface surface = sphere(2);
+  const Surface surface = bumpy(2);
   // White where it is seen, black where not.
   const auto seen = [&](const SurfacePoint& p) { return surface.position(p).y() > 0.1; };
   const ColorSource truth = [&](std::span<const SurfacePoint> points, std::span<Vec3f> out) {
