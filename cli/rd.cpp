@@ -276,9 +276,9 @@ class Rd : public Verb {
         if (auto r = add(outcome.reference, "the asset"); !r) return r.error();
         for (const RateRow* row : {kernels, image, colors}) {
           if (row == nullptr) continue;
-          const std::vector<std::string> figures = rateCells(*row);
-          if (auto r = add(row->pictures,
-                           fmt::format("{}: {}, {}", figures[0], figures[1], decibels(row->surface_psnr)));
+          if (auto r = add(row->pictures, fmt::format("{}: {}, {}", rowName(*row),
+                                                      humanBytes(static_cast<double>(row->bytes)),
+                                                      decibels(row->surface_psnr)));
               !r)
             return r.error();
         }

@@ -214,7 +214,7 @@ std::vector<std::string> rateHeader() {
 
 std::vector<std::string> rateCells(const RateRow& row) {
   return {rowName(row),
-          sizeText(row.bytes),
+          grouped(row.bytes),
           row.seconds < 10 ? fmt::format("{:.2f}", row.seconds) : fmt::format("{:.0f}", row.seconds),
           shortDecibels(row.surface_psnr),
           shortDecibels(row.view_psnr),
