@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include <Eigen/IterativeLinearSolvers>
@@ -24,10 +25,20 @@ constexpr float kUnseen = 1e-4f;
 constexpr double kSolverTolerance = 1e-6;
 constexpr int kSolverSteps = 500;
 
-/// d sRGB / d linear, squared: what an error in linear light counts in sRGB.
-double srgbWeight(float linear) {
+/// Rounds of reweighted least squares after the first one; more change colours by less than a level.
+constexpr int kReweightings = 3;
+
+/// What the error between two values in linear light counts in sRGB: the squared slope of the line between
+/// them on the transfer function, so that weight times squared error is the squared error in sRGB.
+double srgbWeight(float linear, float other) {
+  constexpr float kSame = 1e-4f;  // nearer ones have the slope of the tangent
+  if (std::abs(linear - other) < kSame) {
+    const double middle = 0.5 * (static_cast<double>(linear) + static_cast<double>(other));
+    const double slope = middle <= 0.0031308 ? 12.92 : 1.055 / 2.4 * std::pow(middle, 1 / 2.4 - 1);
+    return slope * slope;
+  }
   const double slope =
-      linear <= 0.0031308f ? 12.92 : 1.055 / 2.4 * std::pow(static_cast<double>(linear), 1 / 2.4 - 1);
+      static_cast<double>((srgbFromLinear(linear) - srgbFromLinear(other)) / (linear - other));
   return slope * slope;
 }
 
@@ -141,13 +152,6 @@ VertexColors VertexColors::fit(const Surface& surface, int level, const ColorSou
   // Samples lie inside of subdivided faces, never on their borders.
   const std::vector<Vec3> grid = triangleGrid(cuts * result.parts_);
 
-  // The normal equations, one system for each channel because errors count by the colour.
-  const auto count = static_cast<Eigen::Index>(result.colors_.size());
-  using Matrix = Eigen::SparseMatrix<double>;
-  std::array<std::vector<Eigen::Triplet<double>>, 3> entries;
-  std::array<Eigen::VectorXd, 3> right;
-  right.fill(Eigen::VectorXd::Zero(count));
-
   // All faces have the same cells and samples.
   std::map<Cell, std::size_t> cell_numbers;
   std::vector<CellPoint> places;
@@ -160,64 +164,107 @@ VertexColors VertexColors::fit(const Surface& surface, int level, const ColorSou
   std::vector<Products> products(cell_numbers.size());
   std::vector<std::array<std::uint32_t, 3>> corners(cell_numbers.size());
 
+  // The normal equations, one system for each channel because errors count by the colour.
+  const auto count = static_cast<Eigen::Index>(result.colors_.size());
+  using Matrix = Eigen::SparseMatrix<double>;
+  std::array<std::vector<Eigen::Triplet<double>>, 3> entries;
+  std::array<Eigen::VectorXd, 3> right;
+
+  // What is sought, in linear light; first there is nothing, and sRGB values are interpolated instead.
+  using Values = std::array<std::vector<float>, 3>;  // [3][V]
+  Values values, best;
+  double least = std::numeric_limits<double>::infinity();
+
   std::vector<SurfacePoint> points(grid.size());
   std::vector<Vec3f> colors(grid.size());
   std::vector<float> visible(grid.size(), 1.0f);
-  for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
-    for (std::size_t i = 0; i < grid.size(); ++i)
-      points[i] = {f, grid[i]};
-    for (std::size_t begin = 0; begin < grid.size(); begin += kColorBatch) {
-      const std::size_t batch = std::min(kColorBatch, grid.size() - begin);
-      truth(std::span(points).subspan(begin, batch), std::span(colors).subspan(begin, batch));
-      if (alpha) alpha(std::span(points).subspan(begin, batch), std::span(visible).subspan(begin, batch));
-    }
-    for (const auto& [cell, number] : cell_numbers) {
-      for (std::size_t v = 0; v < 3; ++v)
-        corners[number][v] = result.vertex(f, cell[v]);
-    }
-    products.assign(products.size(), {});
-    const double area = surface.areas()[f] / static_cast<double>(grid.size());
-    for (std::size_t i = 0; i < grid.size(); ++i) {
-      const auto& weights = places[i].weights;
-      const double seen = static_cast<double>(std::max(visible[i], kUnseen)) * area;
-      for (std::size_t c = 0; c < 3; ++c) {
-        const float linear = linearFromSrgb(colors[i][static_cast<int>(c)]);
-        const double weight = seen * srgbWeight(linear);
-        for (std::size_t a = 0; a < 3; ++a) {
-          const double wa = weight * static_cast<double>(weights[a]);
-          right[c][corners[cell_of[i]][a]] += wa * static_cast<double>(linear);
-          for (std::size_t b = 0; b < 3; ++b)
-            products[cell_of[i]][c][3 * a + b] += wa * static_cast<double>(weights[b]);
+  // Equations for the next values; returns the squared error of the present ones, in sRGB.
+  const auto equations = [&](bool first) {
+    double squared = 0;
+    right.fill(Eigen::VectorXd::Zero(count));
+    for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
+      for (std::size_t i = 0; i < grid.size(); ++i)
+        points[i] = {f, grid[i]};
+      for (std::size_t begin = 0; begin < grid.size(); begin += kColorBatch) {
+        const std::size_t batch = std::min(kColorBatch, grid.size() - begin);
+        truth(std::span(points).subspan(begin, batch), std::span(colors).subspan(begin, batch));
+        if (alpha) alpha(std::span(points).subspan(begin, batch), std::span(visible).subspan(begin, batch));
+      }
+      for (const auto& [cell, number] : cell_numbers) {
+        for (std::size_t v = 0; v < 3; ++v)
+          corners[number][v] = result.vertex(f, cell[v]);
+      }
+      products.assign(products.size(), {});
+      const double area = surface.areas()[f] / static_cast<double>(grid.size());
+      for (std::size_t i = 0; i < grid.size(); ++i) {
+        const auto& weights = places[i].weights;
+        const auto& around = corners[cell_of[i]];
+        const double seen = static_cast<double>(std::max(visible[i], kUnseen)) * area;
+        for (std::size_t c = 0; c < 3; ++c) {
+          const float srgb = colors[i][static_cast<int>(c)];
+          float wanted_value = srgb;
+          double weight = seen;
+          if (!first) {
+            wanted_value = linearFromSrgb(srgb);
+            const float now = weights[0] * values[c][around[0]] + weights[1] * values[c][around[1]] +
+                              weights[2] * values[c][around[2]];
+            weight *= srgbWeight(wanted_value, now);
+            const auto error = static_cast<double>(now - wanted_value);
+            squared += weight * error * error;
+          }
+          for (std::size_t a = 0; a < 3; ++a) {
+            const double wa = weight * static_cast<double>(weights[a]);
+            right[c][around[a]] += wa * static_cast<double>(wanted_value);
+            for (std::size_t b = 0; b < 3; ++b)
+              products[cell_of[i]][c][3 * a + b] += wa * static_cast<double>(weights[b]);
+          }
+        }
+      }
+      for (std::size_t n = 0; n < products.size(); ++n) {
+        for (std::size_t c = 0; c < 3; ++c) {
+          for (std::size_t a = 0; a < 3; ++a) {
+            for (std::size_t b = 0; b < 3; ++b)
+              entries[c].emplace_back(corners[n][a], corners[n][b], products[n][c][3 * a + b]);
+          }
         }
       }
     }
-    for (std::size_t n = 0; n < products.size(); ++n) {
-      for (std::size_t c = 0; c < 3; ++c) {
-        for (std::size_t a = 0; a < 3; ++a) {
-          for (std::size_t b = 0; b < 3; ++b)
-            entries[c].emplace_back(corners[n][a], corners[n][b], products[n][c][3 * a + b]);
-        }
+    return squared;
+  };
+  const auto solve = [&](bool first) {
+    for (std::size_t c = 0; c < 3; ++c) {
+      Matrix matrix(count, count);
+      matrix.setFromTriplets(entries[c].begin(), entries[c].end());
+      // Vertices that no face uses have no equation.
+      for (Eigen::Index v = 0; v < count; ++v) {
+        if (!(matrix.coeff(v, v) > 0)) matrix.coeffRef(v, v) = 1;
+      }
+      Eigen::ConjugateGradient<Matrix, Eigen::Lower | Eigen::Upper> solver;
+      solver.setTolerance(kSolverTolerance);
+      solver.setMaxIterations(kSolverSteps);
+      solver.compute(matrix);
+      const Eigen::VectorXd solution = solver.solve(right[c]);
+      values[c].resize(static_cast<std::size_t>(count));
+      for (Eigen::Index v = 0; v < count; ++v) {
+        const float value = std::clamp(static_cast<float>(solution[v]), 0.0f, 1.0f);
+        values[c][static_cast<std::size_t>(v)] = first ? linearFromSrgb(value) : value;
       }
     }
-  }
+  };
 
+  for (int round = 0; round <= kReweightings + 1; ++round) {
+    for (auto& list : entries)
+      list.clear();
+    const double squared = equations(round == 0);
+    if (round > 0 && squared < least) {
+      least = squared;
+      best = values;
+    }
+    if (round <= kReweightings) solve(round == 0);
+  }
   for (std::size_t c = 0; c < 3; ++c) {
-    Matrix matrix(count, count);
-    matrix.setFromTriplets(entries[c].begin(), entries[c].end());
-    entries[c] = {};
-    // Vertices that no face uses have no equation.
-    for (Eigen::Index v = 0; v < count; ++v) {
-      if (!(matrix.coeff(v, v) > 0)) matrix.coeffRef(v, v) = 1;
-    }
-    Eigen::ConjugateGradient<Matrix, Eigen::Lower | Eigen::Upper> solver;
-    solver.setTolerance(kSolverTolerance);
-    solver.setMaxIterations(kSolverSteps);
-    solver.compute(matrix);
-    const Eigen::VectorXd solution = solver.solve(right[c]);
-    for (Eigen::Index v = 0; v < count; ++v) {
-      const float linear = std::clamp(static_cast<float>(solution[v]), 0.0f, 1.0f);
-      result.colors_[static_cast<std::size_t>(v)][c] = toByte(srgbFromLinear(linear));
-    }
+    for (std::size_t v = 0; v < result.colors_.size(); ++v)
+      result.colors_[v][c] = toByte(srgbFromLinear(best[c][v]));
   }
   return result;
 }

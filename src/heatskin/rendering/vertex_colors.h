@@ -27,10 +27,11 @@ class VertexColors {
  public:
   /// The colours nearest to `truth`: least squares over regular samples inside the faces, as in Kavan,
   /// Bargteil and Sloan, "Least Squares Vertex Baking", EGSR 2011, without their smoothness term (samples are
-  /// dense). Errors count in sRGB, to first order, and by visibility (`alpha` may be empty: opaque).
-  /// `samples` are wanted in all, at least four for each subdivided face are taken.
+  /// dense). Errors count in sRGB (rounds of reweighting, of which the best is kept) and by visibility
+  /// (`alpha` may be empty: opaque). `samples` are wanted in all, at least four for each subdivided face are
+  /// taken.
   static VertexColors fit(const Surface& surface, int level, const ColorSource& truth,
-                          const AlphaSource& alpha, std::size_t samples = 2'000'000);
+                          const AlphaSource& alpha, std::size_t samples = 1'000'000);
 
   int level() const { return level_; }
 

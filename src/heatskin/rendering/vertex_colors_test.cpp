@@ -91,6 +91,33 @@ TEST(VertexColors, ApproachAnyFieldAndNoticeAPlantedError) {
   EXPECT_GT(largestError(surface, VertexColors::fit(surface, 2, jump, {}, 50'000), jump), 0.3f);
 }
 
+TEST(VertexColors, AreBetterOnFinerMeshesAlsoAcrossEdgesFromBlackToWhite) {
+  // Dark with bright stripes narrower than faces: where an error in linear light says little about sRGB.
+  const Surface surface = bumpy(1);
+  const ColorSource truth = [&](std::span<const SurfacePoint> points, std::span<Vec3f> out) {
+    for (std::size_t i = 0; i < points.size(); ++i)
+      out[i] = Vec3f::Constant(std::sin(25 * surface.position(points[i]).x()) > 0.6 ? 0.95f : 0.02f);
+  };
+  const auto points = sampleSurface(surface, 20'000, 3);
+  std::vector<Vec3f> expected(points.size()), got(points.size());
+  truth(points, expected);
+  double mean = 0;
+  for (const Vec3f& color : expected)
+    mean += static_cast<double>(color[0]) / static_cast<double>(points.size());
+  // One colour for everything, the mean of sRGB values, is the least that vertices can do.
+  double before = 0;
+  for (const Vec3f& color : expected)
+    before += std::pow(static_cast<double>(color[0]) - mean, 2);
+  for (int level = 0; level <= 4; ++level) {
+    VertexColors::fit(surface, level, truth, {}, 100'000).at(points, got);
+    double squared = 0;
+    for (std::size_t i = 0; i < points.size(); ++i)
+      squared += std::pow(static_cast<double>(got[i][0] - expected[i][0]), 2);
+    EXPECT_LT(squared, before) << level;
+    before = squared;
+  }
+}
+
 TEST(VertexColors, AgreeFromBothSidesOfAnEdge) {
   const Surface surface = bumpy();
   const ColorSource truth = linearField(surface);
