@@ -148,9 +148,11 @@ class Measurement {
               row);
           !measured)
         return measured;
+      const bool perfect = row.surface_psnr >= kPerfectPsnr;
       outcome_.rows.push_back(std::move(row));
       progress_.end();
       if (progress_.cancelled()) return failure("cancelled", error_code::kCancelled);
+      if (perfect) break;  // more vertices bring nothing
     }
     return {};
   }
