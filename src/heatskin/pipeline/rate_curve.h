@@ -11,7 +11,7 @@ namespace heatskin {
 /// A PSNR above this is no better than this one: nobody sees a difference, and infinities cannot be averaged.
 inline constexpr double kPerfectPsnr = 60;  // dB
 
-/// Gaps smaller than this are none; other seeds of a fit differ as much.
+/// Gaps smaller than this are none.
 inline constexpr double kEqualPsnr = 0.1;  // dB
 
 /// A gap below this, on average, is no reason to choose.

@@ -25,7 +25,7 @@ constexpr float kUnseen = 1e-4f;
 constexpr double kSolverTolerance = 1e-6;
 constexpr int kSolverSteps = 500;
 
-/// Rounds of reweighted least squares after the first one; more change colours by less than a level.
+/// Rounds of reweighted least squares after the first one; the best round is kept.
 constexpr int kReweightings = 3;
 
 /// What the error between two values in linear light counts in sRGB: the squared slope of the line between
