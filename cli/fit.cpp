@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -22,6 +21,7 @@
 #include "heatskin/training/config.h"
 
 #include "cli/fit_job.h"
+#include "cli/fit_options.h"
 #include "cli/inputs.h"
 #include "cli/verb.h"
 
@@ -29,15 +29,6 @@ namespace heatskin::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// The range of an option that is an integer.
-CLI::Range rangeOfOption(std::string_view key) {
-  for (const OptionInfo& option : fitOptions()) {
-    if (option.key == key)
-      return CLI::Range(static_cast<std::int64_t>(option.low), static_cast<std::int64_t>(option.high));
-  }
-  return CLI::Range(std::int64_t{0});
-}
 
 /// All options with the values of the default preset.
 std::string optionList() {
@@ -246,52 +237,23 @@ class Fit : public Verb {
   };
 
   Result<void> applyOptions(Session& session, FitConfig& config) {
-    std::map<std::string, std::string, std::less<>> given;  // key to value and where it came from
-    std::map<std::string, std::string, std::less<>> source;
-    const auto note = [&](std::string_view key, const std::string& from) -> Result<void> {
-      const std::string value = optionText(config, key);
-      const auto [it, added] = given.emplace(key, value);
-      if (added) {
-        source.emplace(key, from);
-      } else if (it->second != value) {
-        return usageError(fmt::format("{} and {} contradict each other; give only one of them",
-                                      source.find(key)->second, from));
-      }
-      return {};
-    };
-    for (const std::string& assignment : assignments_) {
-      if (auto set = setOption(config, assignment); !set) {
-        return set.error().prefixed("--set ");
-      }
-      std::string key = assignment.substr(0, assignment.find('='));
-      key.erase(0, key.find_first_not_of(" \t"));
-      key.erase(key.find_last_not_of(" \t") + 1);
-      if (auto noted = note(key, "--set " + assignment); !noted) return noted;
-    }
+    GivenOptions given;
+    if (auto assigned = given.assign(config, assignments_); !assigned) return assigned;
     const Shortcut shortcuts[] = {{"--method", "method", method_},
                                   {"--seed", "seed", std::to_string(session.common.seed)},
                                   {"--steps", "steps", std::to_string(steps_)},
                                   {"--filter", "filter", filter_}};
     for (const auto& [option, key, value] : shortcuts) {
       if (app_->count(option) == 0) continue;
-      if (!setOption(config, fmt::format("{}={}", key, value))) {
-        // Numbers were checked with the options; this is the method's name.
-        return usageError(
-            fmt::format("{} {}: choose one of {}", option, value, fmt::join(kMethodNames, ", ")));
-      }
-      if (auto noted = note(key, fmt::format("{} {}", option, value)); !noted) return noted;
+      if (auto set = given.shortcut(config, option, key, value); !set) return set;
     }
-    if (auto done = applyBudget(config, given, source); !done) return done;
-    for (const auto& [key, from] : source) {
-      if (const std::string why = withoutEffect(config, key); !why.empty())
-        session.console.warning(fmt::format("{} has no effect: {}", from, why));
-    }
+    if (auto done = applyBudget(config, given); !done) return done;
+    given.warnWithoutEffect(session.console, config);
     return checkConfig(config);
   }
 
   /// --kernels and what bounds it.
-  Result<void> applyBudget(FitConfig& config, const std::map<std::string, std::string, std::less<>>& given,
-                           const std::map<std::string, std::string, std::less<>>& source) {
+  Result<void> applyBudget(FitConfig& config, const GivenOptions& given) {
     BudgetOptions& budget = config.train.budget;
     const bool counted = app_->count("--kernels") > 0 && kernels_ != "auto";
     for (const char* option :
@@ -320,7 +282,7 @@ class Fit : public Verb {
       }
       if (given.contains("density.max_kernels") && config.train.density.max_kernels != count) {
         return usageError(fmt::format("{} and --kernels {} contradict each other; give only one of them",
-                                      source.find("density.max_kernels")->second, kernels_));
+                                      given.sourceOf("density.max_kernels"), kernels_));
       }
       setKernelBudget(config, count);
     }
@@ -328,7 +290,7 @@ class Fit : public Verb {
       const auto most = static_cast<std::size_t>(max_kernels_);
       if (given.contains("density.max_kernels") && config.train.density.max_kernels != most) {
         return usageError(fmt::format("{} and --max-kernels {} contradict each other; give only one of them",
-                                      source.find("density.max_kernels")->second, most));
+                                      given.sourceOf("density.max_kernels"), most));
       }
       setKernelBudget(config, most);
     }

@@ -49,6 +49,7 @@ constexpr VerbEntry kVerbs[] = {
     {"render",
      "Draw an asset or a product: views, turntable, contact sheet, error and coverage maps, UV atlas",
      makeRender},
+    {"rd", "Compare kernels with UV textures and vertex colours: quality against bytes and seconds", makeRd},
     {"compare", "Measure how two pictures differ: PSNR, SSIM, MS-SSIM, FLIP, LPIPS", makeCompare},
     {"demo-asset", "Write the built-in pumpkin as a GLB", makeDemoAsset},
     {"demo", "Generate, fit and evaluate the built-in pumpkin, with a report; needs no input file", makeDemo},

@@ -49,6 +49,10 @@ table { width: 100%; border-collapse: collapse; font-size: 0.92rem; }
 caption { text-align: left; font-weight: 600; padding: 14px 16px 6px; }
 td { padding: 7px 16px; border-top: 1px solid var(--line); vertical-align: top; }
 td:last-child { text-align: right; font-variant-numeric: tabular-nums; }
+.figures { grid-column: 1 / -1; }
+.figures td, .figures th { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.figures th { font-weight: 600; padding: 4px 16px 7px; color: var(--faint); }
+.figures td:first-child, .figures th:first-child { text-align: left; }
 footer { margin-top: 48px; padding-top: 16px; border-top: 1px solid var(--line); color: var(--faint);
   font-size: 0.85rem; }
 a { color: var(--accent); }
@@ -196,6 +200,22 @@ void ReportPage::table(std::string_view caption, const Rows& rows) {
   body_ += fmt::format("<div class=\"card\"><table><caption>{}</caption>\n", escapeHtml(caption));
   for (const auto& [label, value] : rows)
     body_ += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escapeHtml(label), escapeHtml(value));
+  body_ += "</table></div>\n";
+}
+
+void ReportPage::figures(std::string_view caption, const std::vector<std::string>& header,
+                         const std::vector<std::vector<std::string>>& rows) {
+  openGrid();
+  body_ += fmt::format("<div class=\"card figures\"><table><caption>{}</caption>\n<tr>", escapeHtml(caption));
+  for (const std::string& name : header)
+    body_ += fmt::format("<th scope=\"col\">{}</th>", escapeHtml(name));
+  body_ += "</tr>\n";
+  for (const std::vector<std::string>& row : rows) {
+    body_ += "<tr>";
+    for (const std::string& value : row)
+      body_ += fmt::format("<td>{}</td>", escapeHtml(value));
+    body_ += "</tr>\n";
+  }
   body_ += "</table></div>\n";
 }
 

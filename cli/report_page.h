@@ -36,6 +36,9 @@ class ReportPage {
   /// A drawing as SVG markup, taken as it is.
   void drawing(std::string_view svg, std::string_view caption, bool wide = false);
   void table(std::string_view caption, const Rows& rows);
+  /// A table of figures across the whole grid: the first column is text, the others are numbers.
+  void figures(std::string_view caption, const std::vector<std::string>& header,
+               const std::vector<std::vector<std::string>>& rows);
   void footer(std::string_view text);
 
   std::string html() const;

@@ -10,13 +10,14 @@ import shapes
 from fixtures import FIT, INPUTS
 from harness import DONE, FAILED, INPUT, USAGE
 
-VERBS = ("fit", "inspect", "eval", "query", "render", "compare", "demo-asset", "demo", "bench")
+VERBS = ("fit", "inspect", "eval", "rd", "query", "render", "compare", "demo-asset", "demo", "bench")
 
 # Sound commands to which one nonsensical option is added.
 SOUND = {
     "fit": FIT + ("-o", "o.glb", "--steps", "5"),
     "inspect": ("inspect", "pumpkin.glb"),
     "eval": ("eval", "product.glb", "--reference", "pumpkin.glb", "--samples", "1000"),
+    "rd": ("rd", "pumpkin.glb", "-o", "page", "--kernels", "60", "--steps", "2", "--samples", "1000", "--view-size", "16"),
     "query": ("query", "product.glb", "--points", "points.csv"),
     "render": ("render", "pumpkin.glb", "-o", "o.png", "--size", "32"),
     "compare": ("compare", "a.png", "b.png"),
@@ -151,7 +152,7 @@ def refuse(t, verb, option, values):
 def survive(t, verb, option, values):
     """Whatever it does, it does cleanly."""
     prepare_options(t)
-    if verb in ("eval", "demo"):  # seconds each when they work
+    if verb in ("eval", "rd", "demo"):  # seconds each when they work
         values = values[::4]
     for value in values:
         if option == "--report" and value == ".":

@@ -92,7 +92,12 @@ float Appearance::Look::visibility(float alpha) const {
   return 1;
 }
 
-Appearance::Appearance(const Asset& asset, const Surface& surface) : images_(asset.images) {
+Appearance::Appearance(const Asset& asset, const Surface& surface)
+    : Appearance(asset, surface, asset.images) {}
+
+Appearance::Appearance(const Asset& asset, const Surface& surface,
+                       std::vector<std::shared_ptr<const Image>> images)
+    : images_(std::move(images)) {
   const std::size_t faces = surface.faceCount();
   face_look_.resize(faces);
   std::map<std::tuple<int, bool, bool>, std::uint32_t> look_of;  // (material, has usable uvs, colours)

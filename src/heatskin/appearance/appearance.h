@@ -29,6 +29,10 @@ class Appearance {
  public:
   Appearance(const Asset& asset, const Surface& surface);
 
+  /// The same with other images instead of the asset's, as many and in the same order: compressed or resized
+  /// ones.
+  Appearance(const Asset& asset, const Surface& surface, std::vector<std::shared_ptr<const Image>> images);
+
   /// sRGB colour at one point.
   Vec3f color(const SurfacePoint& p, Filter filter = Filter::kAuto) const;
 

@@ -7,12 +7,10 @@
 
 #include "heatskin/base/result.h"
 #include "heatskin/base/stopwatch.h"
+#include "heatskin/evaluation/picture_quality.h"
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/evaluation/seam_jump.h"
-#include "heatskin/metrics/flip.h"
-#include "heatskin/metrics/lpips.h"
 #include "heatskin/metrics/psnr.h"
-#include "heatskin/metrics/ssim.h"
 #include "heatskin/metrics/statistics.h"
 #include "heatskin/rendering/atlas.h"
 #include "heatskin/rendering/camera.h"
@@ -21,7 +19,6 @@
 namespace heatskin {
 namespace {
 
-constexpr std::uint64_t kSurfaceStream = 40;  // not one of a fit: no sample was trained on on purpose
 constexpr float kHalf = 0.5f;
 constexpr float kWrong = 2.0f / 255;  // of a channel: more than the rounding of two 8-bit values
 
@@ -85,7 +82,8 @@ std::vector<ChannelQuality> measureChannels(const KernelTexture& texture, const 
 
 Result<void> measureSurface(const KernelTexture& texture, const Reference& reference,
                             const EvaluationOptions& options, Evaluation& result) {
-  const auto points = sampleSurface(texture.surface(), options.surface_samples, options.seed, kSurfaceStream);
+  const auto points =
+      sampleSurface(texture.surface(), options.surface_samples, options.seed, kEvaluationStream);
   std::vector<Vec3f> truth(points.size()), colors(points.size());
   std::vector<float> weights(points.size()), visible(points.size());
   std::vector<int> materials(points.size());
@@ -148,50 +146,6 @@ Result<void> measureSurface(const KernelTexture& texture, const Reference& refer
   return {};
 }
 
-Result<PictureQuality> compare(const ImageF& truth, const ImageF& test, const EvaluationOptions& options) {
-  PictureQuality quality;
-  const auto decibels = psnr(truth, test);
-  if (!decibels) return decibels.error();
-  quality.psnr = *decibels;
-  const auto similarity = ssim(truth, test);
-  if (!similarity) return similarity.error();
-  quality.ssim = *similarity;
-  if (options.flip) {
-    const auto visible = flip(truth, test);
-    if (!visible) return visible.error();
-    quality.flip = *visible;
-  }
-  if (options.lpips != nullptr) {
-    const auto distance = lpips(truth, test, *options.lpips);
-    if (!distance) return distance.error();
-    quality.lpips = *distance;
-  }
-  quality.pixels = static_cast<std::size_t>(
-      std::count_if(truth.mask.begin(), truth.mask.end(), [](std::uint8_t m) { return m != 0; }));
-  return quality;
-}
-
-/// Arithmetic means, view by view.
-PictureQuality meanOf(const std::vector<PictureQuality>& views) {
-  PictureQuality sum;
-  if (views.empty()) return sum;
-  if (views[0].flip) sum.flip = 0;
-  if (views[0].lpips) sum.lpips = 0;
-  for (const PictureQuality& view : views) {
-    sum.psnr += view.psnr;
-    sum.ssim += view.ssim;
-    if (sum.flip) *sum.flip += *view.flip;
-    if (sum.lpips) *sum.lpips += *view.lpips;
-    sum.pixels += view.pixels;
-  }
-  const auto count = static_cast<double>(views.size());
-  sum.psnr /= count;
-  sum.ssim /= count;
-  if (sum.flip) *sum.flip /= count;
-  if (sum.lpips) *sum.lpips /= count;
-  return sum;
-}
-
 Result<void> measureViews(const KernelTexture& texture, const Reference& reference,
                           const EvaluationOptions& options, Progress& progress, Evaluation& result) {
   const ColorSource truth = reference.colorSource(options.filter), fitted = textureColors(texture);
@@ -210,7 +164,7 @@ Result<void> measureViews(const KernelTexture& texture, const Reference& referen
     if (std::find_if(expected.mask.begin(), expected.mask.end(), [](std::uint8_t m) { return m != 0; }) ==
         expected.mask.end())
       continue;
-    const auto quality = compare(expected, drawn, options);
+    const auto quality = pictureQuality(expected, drawn, options);
     if (!quality) return quality.error();
     result.views.push_back(*quality);
     const auto squared = squaredError(expected, drawn);
@@ -219,7 +173,7 @@ Result<void> measureViews(const KernelTexture& texture, const Reference& referen
     progress.update(result.views.size(), "");
   }
   progress.end();
-  result.view_mean = meanOf(result.views);
+  result.view_mean = meanQuality(result.views);
   result.view_psnr_pooled = psnrFromMse(pooled.mean());
   return {};
 }
@@ -235,7 +189,7 @@ Result<void> measureAtlas(const KernelTexture& texture, const Reference& referen
     result.atlas_missing = "the reference's texture coordinates cover no texel";
     return {};
   }
-  const auto quality = compare(pair->reference, pair->fitted, options);
+  const auto quality = pictureQuality(pair->reference, pair->fitted, options);
   if (!quality) return quality.error();
   result.atlas = *quality;
   return {};

@@ -1,6 +1,6 @@
 #pragma once
 
-// WebP for pictures on web pages: photographs of a few kilobytes, with alpha.
+// WebP for pictures on web pages, and for comparisons with what asset pipelines write.
 
 #include <cstdint>
 #include <span>
@@ -14,5 +14,9 @@ namespace heatskin {
 /// Deterministic: the same pixels give the same bytes.
 Result<std::vector<std::uint8_t>> encodeWebp(std::span<const std::uint8_t> rgba, int width, int height,
                                              float quality = 85);
+
+/// Lossless WebP bytes; colours of texels with alpha 0 are not kept.
+Result<std::vector<std::uint8_t>> encodeWebpLossless(std::span<const std::uint8_t> rgba, int width,
+                                                     int height);
 
 }  // namespace heatskin
