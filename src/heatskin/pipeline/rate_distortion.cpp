@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "heatskin/base/result.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/plural.h"
+#include "heatskin/base/result.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/evaluation/color_comparison.h"
 #include "heatskin/evaluation/pictures.h"
