@@ -21,8 +21,11 @@ constexpr float kOpposite = -0.25f;
 /// in units of the surface, whose size is 2 or what the caller left it at: of rounding in float32.
 constexpr float kOnFace = 1e-12f;
 
-/// A surface with so many times the faces of its copy has few faces that several of the copy's faces serve.
-constexpr std::size_t kMuchFiner = 16;
+/// Faces with normals nearer than this (cosine) look the same way.
+constexpr float kAlike = 0.9f;
+
+/// Parts of a side of a face, between which points are looked at.
+constexpr int kParts = 4;
 
 /// Most faces of a pocket.
 constexpr std::uint32_t kPocket = 8;
@@ -56,16 +59,30 @@ void SupportProxy::clampInto(const Tile& tile, Nearest& nearest) {
 }
 
 SupportProxy::Place SupportProxy::nearestOf(std::span<const std::uint32_t> faces, const Vec3f& x) const {
-  Place best{faces.front(), Vec2f::Zero()};
-  float least = std::numeric_limits<float>::infinity();
-  for (const std::uint32_t face : faces) {
-    const Nearest nearest = inTriangle(tiles_[face], x);
-    if (nearest.squared < least) {
-      least = nearest.squared;
-      best = {face, nearest.x};
+  std::uint32_t best = faces.front();
+  Nearest nearest = inTriangle(tiles_[best], x);
+  for (const std::uint32_t face : faces.subspan(1)) {
+    const Nearest other = inTriangle(tiles_[face], x);
+    if (other.squared < nearest.squared) {
+      nearest = other;
+      best = face;
     }
   }
-  return best;
+  // A point at the border of a face may be nearer to one behind it that is narrow there, and that nobody has
+  // met.
+  const Vec3f normal = tiles_[best].x_axis.cross(tiles_[best].y_axis);
+  for (std::uint32_t from = kNone; from != best && !nearest.inside && nearest.squared > kOnFace;) {
+    from = best;
+    for (const std::uint32_t face : ringOf(from)) {
+      const Tile& tile = tiles_[face];
+      const Nearest other = inTriangle(tile, x);
+      if (other.squared < nearest.squared && tile.x_axis.cross(tile.y_axis).dot(normal) >= kOpposite) {
+        nearest = other;
+        best = face;
+      }
+    }
+  }
+  return {best, nearest.x};
 }
 
 SupportProxy::SupportProxy(Surface proxy) : proxy_(std::move(proxy)), tiles_(proxy_.faceCount()) {
@@ -88,10 +105,7 @@ class SupportProxy::Mapper {
  public:
   /// `kept[f][c]` is the surface's vertex at corner c of the copy's face f.
   Mapper(const Surface& surface, SupportProxy& proxy, std::span<const ProxyTriangle> kept)
-      : surface_(surface),
-        proxy_(proxy),
-        kept_(kept),
-        parts_(surface.faceCount() < kMuchFiner * kept.size() ? 4 : 2) {}
+      : surface_(surface), proxy_(proxy), kept_(kept) {}
 
   /// False where a part of the surface has no part of the copy.
   bool run() {
@@ -103,18 +117,22 @@ class SupportProxy::Mapper {
 
  private:
   /// How well a face of the copy serves a point: those that do not look the other way come first, then the
-  /// nearer ones.
+  /// nearer ones. Around a vertex that the copy has kept all are equally near: the one that looks most like
+  /// the surface comes first, not a needle that stands on end.
   struct Rank {
     bool opposite;
-    float squared;
+    float squared, cosine;
     bool operator<(const Rank& other) const {
-      return opposite != other.opposite ? other.opposite : squared < other.squared;
+      if (opposite != other.opposite) return other.opposite;
+      return squared != other.squared ? squared < other.squared : cosine > other.cosine;
     }
   };
 
+  /// `normal` is a unit vector.
   Rank rank(std::uint32_t face, const Vec3f& x, const Vec3f& normal) const {
     const Tile& tile = proxy_.tiles_[face];
-    return {tile.x_axis.cross(tile.y_axis).dot(normal) < kOpposite, inTriangle(tile, x).squared};
+    const float cosine = tile.x_axis.cross(tile.y_axis).dot(normal);
+    return {cosine < kOpposite, std::max(kOnFace, inTriangle(tile, x).squared), cosine};
   }
 
   /// The faces of the copy that share a vertex with each of its faces.
@@ -131,7 +149,7 @@ class SupportProxy::Mapper {
       for (const std::uint32_t v : copy.faces()[f])
         around[begin[v + 1]++] = f;
     }
-    ring_begin_.assign(1, 0);
+    proxy_.ring_begin_.assign(1, 0);
     std::vector<std::uint32_t> ring;
     for (std::uint32_t f = 0; f < copy.faceCount(); ++f) {
       ring.clear();
@@ -139,9 +157,9 @@ class SupportProxy::Mapper {
         ring.insert(ring.end(), around.begin() + begin[v], around.begin() + begin[v + 1]);
       std::sort(ring.begin(), ring.end());
       ring.erase(std::unique(ring.begin(), ring.end()), ring.end());
-      std::copy_if(ring.begin(), ring.end(), std::back_inserter(rings_),
+      std::copy_if(ring.begin(), ring.end(), std::back_inserter(proxy_.rings_),
                    [&](std::uint32_t g) { return g != f; });
-      ring_begin_.push_back(rings_.size());
+      proxy_.ring_begin_.push_back(static_cast<std::uint32_t>(proxy_.rings_.size()));
     }
   }
 
@@ -149,13 +167,13 @@ class SupportProxy::Mapper {
   std::uint32_t settle(std::uint32_t face, const Vec3f& x, const Vec3f& normal) const {
     Rank best = rank(face, x, normal);
     for (std::uint32_t from = kNone; from != face;) {
-      if (!best.opposite && best.squared < kOnFace) return face;
+      if (best.squared <= kOnFace && best.cosine > kAlike) return face;
       from = face;
-      for (std::size_t i = ring_begin_[from]; i < ring_begin_[from + 1]; ++i) {
-        const Rank other = rank(rings_[i], x, normal);
+      for (const std::uint32_t near : proxy_.ringOf(from)) {
+        const Rank other = rank(near, x, normal);
         if (other < best) {
           best = other;
-          face = rings_[i];
+          face = near;
         }
       }
     }
@@ -279,31 +297,19 @@ class SupportProxy::Mapper {
     }
     for (std::size_t c = 0; c < 3; ++c)
       normals[c] = surface_.vertexNormals()[v[c]].cast<float>();
-    const auto look = [&](std::uint32_t from, const Vec3f& x, const Vec3f& normal) {
-      const std::uint32_t face = settle(from, x, normal);
-      if (face != found.back()) found.push_back(face);
-      return face;
-    };
-    // A side starts from its ends alone: the face beyond it finds the same.
-    const std::size_t steps = parts_;
+    // A side's points start from its ends alone: the face beyond it finds the same.
     for (std::size_t e = 0; e < 3; ++e) {
       const std::size_t n = (e + 1) % 3;
-      for (std::size_t i = 1; i < steps; ++i) {
-        const float t = static_cast<float>(i) / static_cast<float>(steps);
-        const Vec3f x = (1 - t) * corners[e] + t * corners[n], normal = normals[e] + normals[n];
-        look(better(found[e], found[n], x, normal), x, normal);
+      const Vec3f normal = (normals[e] + normals[n]).normalized();
+      for (int i = 1; i < kParts; ++i) {
+        const float t = static_cast<float>(i) / kParts;
+        const Vec3f x = (1 - t) * corners[e] + t * corners[n];
+        found.push_back(settle(better(found[e], found[n], x, normal), x, normal));
       }
     }
     const Vec3f normal = normalOf(surface_.frames()[f]);
     const Vec3f centroid = (corners[0] + corners[1] + corners[2]) / 3;
-    std::uint32_t from = look(found.back(), centroid, normal);
-    for (std::size_t i = 1; i + 1 < steps; ++i) {
-      for (std::size_t j = 1; i + j < steps; ++j) {
-        const float s = static_cast<float>(i) / static_cast<float>(steps),
-                    t = static_cast<float>(j) / static_cast<float>(steps);
-        from = look(from, (1 - s - t) * corners[0] + s * corners[1] + t * corners[2], normal);
-      }
-    }
+    found.push_back(settle(found.back(), centroid, normal));
     std::sort(found.begin(), found.end());
     found.erase(std::unique(found.begin(), found.end()), found.end());
     // Beside a rim, corners may have found the back.
@@ -321,9 +327,6 @@ class SupportProxy::Mapper {
   const Surface& surface_;
   SupportProxy& proxy_;
   std::span<const ProxyTriangle> kept_;
-  std::size_t parts_;  // into which the sides of faces are cut to look for the copy's faces
-  std::vector<std::size_t> ring_begin_;
-  std::vector<std::uint32_t> rings_;
   std::vector<std::uint32_t> face_of_vertex_;  // [V]
 };
 

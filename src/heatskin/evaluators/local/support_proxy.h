@@ -34,16 +34,20 @@ class SupportProxy {
     Vec2f x;  ///< face coordinates, in the triangle
   };
 
-  /// The point of the copy that is nearest to the point `x` of face `face`, on the faces of its list.
+  /// The point of the copy that is nearest to the point `x` of face `face`: on the faces of its list, or on
+  /// faces beside them where that point lies at a border.
   Place place(std::uint32_t face, const Vec3f& x) const {
     const std::uint32_t entry = entries_[face];
-    if ((entry & kSeveral) == 0) return {entry, inTriangle(tiles_[entry], x).x};
+    if ((entry & kSeveral) == 0) {
+      const Nearest nearest = inTriangle(tiles_[entry], x);
+      if (nearest.inside) return {entry, nearest.x};
+    }
     return nearestOf(facesOf(face), x);
   }
 
   /// The faces of the copy that serve a face of the surface, in ascending order, at least one: those that are
-  /// nearest to some of its points. They belong to the same component, and none looks the other way unless
-  /// all do: the back of a thin wall never serves its front.
+  /// nearest to its corners, to three points of each side and to its centroid. They belong to the same
+  /// component, and none looks the other way unless all do: the back of a thin wall never serves its front.
   std::span<const std::uint32_t> facesOf(std::uint32_t face) const {
     const std::uint32_t& entry = entries_[face];
     if ((entry & kSeveral) == 0) return {&entry, 1};
@@ -101,8 +105,15 @@ class SupportProxy {
 
   static constexpr std::uint32_t kSeveral = std::uint32_t{1} << 31;
 
+  /// Faces that share a vertex with a face of the copy.
+  std::span<const std::uint32_t> ringOf(std::uint32_t face) const {
+    return std::span(rings_).subspan(ring_begin_[face], ring_begin_[face + 1] - ring_begin_[face]);
+  }
+
   Surface proxy_;
-  std::vector<Tile> tiles_;             // [faces of the proxy]
+  std::vector<Tile> tiles_;                // [faces of the proxy]
+  std::vector<std::uint32_t> ring_begin_;  // [faces of the proxy + 1]
+  std::vector<std::uint32_t> rings_;
   std::vector<std::uint32_t> entries_;  // [F] the face of the proxy; or kSeveral + where its list begins
   std::vector<std::uint32_t> lists_;    // lengths, each followed by so many faces
 };

@@ -198,7 +198,7 @@ TEST(SupportProxy, KeepsTheLayersOfAScrollApart) {
     const double part = std::atan2(x.y(), x.x()) / (2 * std::numbers::pi);
     return part + std::round((x.head<2>().norm() - 0.3) / kGap - part);
   };
-  // The proxy's corners are vertices of the surface, whose turns are known.
+  // The copy's corners are vertices of the surface, whose turns are known.
   std::map<std::array<double, 3>, double> turn_of;
   for (std::size_t v = 0; v < soup.positions.size(); ++v) {
     const Vec3& x = surface->positions()[v];
