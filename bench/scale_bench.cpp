@@ -203,7 +203,7 @@ Result<json> runRow(const BenchOptions& options, const fs::path& asset, const st
     std::ifstream file(err);
     std::string line;
     std::getline(file, line);
-    const std::string_view prefix = "heatskin: ";
+    const std::string_view prefix = "heatskin: error: ";
     if (line.starts_with(prefix)) line.erase(0, prefix.size());
     return WEXITSTATUS(status) == 3 ? inputError(line) : failure(line);
   }

@@ -86,8 +86,8 @@ TEST_F(BenchCli, Scale) {
     const std::size_t first = name.find('_'), second = name.find('_', first + 1);
     ASSERT_NE(second, std::string::npos) << name;
     EXPECT_EQ(row.at("note"), "measured") << name;
-    found[name.substr(0, first) + name.substr(second)].emplace_back(
-        std::stod(name.substr(first + 1, second)), row.at("value").get<double>());
+    found[name.substr(0, first) + name.substr(second)].emplace_back(std::stod(name.substr(first + 1, second)),
+                                                                    row.at("value").get<double>());
   }
   for (const std::string method : {"local", "spectral"}) {
     for (const char* figure : {"setup_s", "step_ms", "query_mpoints_s", "beyond_mb", "psnr"}) {

@@ -18,6 +18,7 @@
 #include "heatskin/evaluators/method.h"
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/training/checkpoint.h"
+#include "heatskin/training/fit_memory.h"
 #include "heatskin/training/streams.h"
 #include "heatskin/training/trainer.h"
 #include "heatskin/training/visible_samples.h"
@@ -108,16 +109,6 @@ bool possible(std::span<const GrowthStage> stages, const TrainOptions& options) 
          nextBudget(options, stages).budget > 0;
 }
 
-/// Refuses a pool there is no memory for.
-Result<void> askPool(TrainOptions options, const ChannelLayout& layout) {
-  followBudget(options);
-  // Stored samples: points, errors and what sorts them; values. Otherwise errors and their sums.
-  const bool stored = options.sampling.rule == Sampling::kPaper;
-  const double bytes = stored ? 84 + 4 * static_cast<double>(layout.size()) : 13;
-  return askMemory(fmt::format("a pool of {} samples", options.sampling.pool),
-                   bytes * static_cast<double>(options.sampling.pool));
-}
-
 }  // namespace
 
 Result<void> checkSomethingToFit(const Surface& surface, const FitTarget& target) {
@@ -191,6 +182,24 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
   }
 
   const TrainOptions train = trainOptions(config);
+  // Refused before any work where there is no memory for it; a later stage asks for what it takes more.
+  double asked = 0;
+  const auto held = static_cast<double>(residentBytes());
+  const auto askFor = [&](std::size_t budget) -> Result<void> {
+    const double bytes = fitBytes(surface, config, target.layout(), budget);
+    if (bytes <= asked) return {};
+    if (auto fits = askMemory(fmt::format("a fit of {} on {}", plural(budget, "kernel", "kernels"),
+                                          plural(surface.faceCount(), "face", "faces")),
+                              bytes - asked);
+        !fits)
+      return fits.error();
+    asked = bytes;
+    result.memory_estimate_bytes = held + bytes;
+    return {};
+  };
+  const std::size_t begins_with =
+      !train.budget.automatic ? train.density.max_kernels : firstBudget(train, surface.componentCount());
+  if (auto fits = askFor(begins_with); !fits) return fits.error();
   Stopwatch watch;
   auto made = makeEvaluator(surface, config.evaluator.options(), {&progress, control.cache});
   if (!made) return made.error();
@@ -217,7 +226,7 @@ Result<FitResult> fit(const Surface& surface, const FitTarget& target, const Fit
       if (budget == 0) break;
     }
     const TrainOptions options = stageOptions(train, budget);
-    if (auto fits = askPool(options, target.layout()); !fits) return fits.error();
+    if (auto fits = askFor(budget); !fits) return fits.error();
     progress.begin("preparing", 0);
     watch.lap();
     const bool from_state = resuming && first;

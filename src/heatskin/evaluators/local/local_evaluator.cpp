@@ -167,6 +167,7 @@ LocalEvaluator::Appearing LocalEvaluator::projected(const SurfacePoint& p, doubl
 void LocalEvaluator::fillRows(const KernelSet& kernels) {
   rows_.resize(kernels.size());
   parallelFor(kernels.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+    prefetch(std::span(kernels.positions).subspan(begin, end - begin));
     for (std::size_t i = begin; i < end; ++i) {
       const SurfacePoint& p = kernels.positions[i];
       const double angle = kernels.angles[i];

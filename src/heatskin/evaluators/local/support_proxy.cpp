@@ -21,6 +21,9 @@ constexpr float kOpposite = -0.25f;
 /// in units of the surface, whose size is 2 or what the caller left it at: of rounding in float32.
 constexpr float kOnFace = 1e-12f;
 
+/// Farther than copies usually are; squared.
+constexpr float kFar = 1e-6f;
+
 /// Faces with normals nearer than this (cosine) look the same way.
 constexpr float kAlike = 0.9f;
 
@@ -166,15 +169,22 @@ class SupportProxy::Mapper {
   /// From `face` to better ones around it, until there is none.
   std::uint32_t settle(std::uint32_t face, const Vec3f& x, const Vec3f& normal) const {
     Rank best = rank(face, x, normal);
+    const auto look = [&](std::uint32_t other) {
+      const Rank there = rank(other, x, normal);
+      if (!(there < best)) return;
+      best = there;
+      face = other;
+    };
     for (std::uint32_t from = kNone; from != face;) {
       if (best.squared <= kOnFace && best.cosine > kAlike) return face;
       from = face;
+      for (const std::uint32_t near : proxy_.ringOf(from))
+        look(near);
+      if (face != from || best.squared < kFar) continue;
+      // So far away something is in between that looks the other way: a small fold of the copy.
       for (const std::uint32_t near : proxy_.ringOf(from)) {
-        const Rank other = rank(near, x, normal);
-        if (other < best) {
-          best = other;
-          face = near;
-        }
+        for (const std::uint32_t behind : proxy_.ringOf(near))
+          look(behind);
       }
     }
     return face;
@@ -329,6 +339,12 @@ class SupportProxy::Mapper {
   std::span<const ProxyTriangle> kept_;
   std::vector<std::uint32_t> face_of_vertex_;  // [V]
 };
+
+SupportProxy::Bytes SupportProxy::bytes(double faces, double vertices, std::size_t proxy_faces, int threads) {
+  // A face of the copy: its surface, its tile and its ring. Lists: a few faces have several entries.
+  const double copy = 400 * static_cast<double>(proxy_faces), entries = 6 * faces;
+  return {std::max(simplifyBytes(faces, vertices, threads), copy + entries + 16 * vertices), copy + entries};
+}
 
 std::unique_ptr<SupportProxy> SupportProxy::build(const Surface& surface, std::size_t faces) {
   if (surface.faceCount() <= 2 * faces || faces == 0) return nullptr;

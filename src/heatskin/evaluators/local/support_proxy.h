@@ -62,7 +62,7 @@ class SupportProxy {
   struct Bytes {
     double peak, kept;
   };
-  static Bytes bytes(double faces, double vertices, std::size_t proxy_faces);
+  static Bytes bytes(double faces, double vertices, std::size_t proxy_faces, int threads);
 
   /// How far the proxy may be from the surface, as a part of its extent: well inside the windows of kernels.
   static constexpr float kMostError = 0.005f;
