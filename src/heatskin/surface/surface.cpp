@@ -291,9 +291,9 @@ class SurfaceBuilder {
 };
 
 double surfaceBytes(double triangles, double vertices) {
-  // Measured (surface_test.cpp): the arrays of the finished surface, and those of welding and edges beside
-  // them.
-  return 420 * triangles + 160 * vertices;
+  // Measured (surface_memory_test.cpp): the arrays of the finished surface, and those of welding and edges
+  // beside them.
+  return 300 * triangles + 40 * vertices;
 }
 
 Result<Surface> Surface::build(TriangleSoup soup, const SurfaceOptions& options) {
