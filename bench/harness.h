@@ -23,7 +23,10 @@ namespace heatskin::bench {
 struct BenchOptions {
   std::filesystem::path asset;  ///< empty: the bench's default, or something built in when that is not there
   int repeats = 9;              ///< measured runs of every subject, after one that does not count
-  int steps = 0;                ///< of fits, where a bench makes some; 0: as many as the preset has
+  int steps = 0;                ///< of fits, where a bench makes some; 0: as many as the bench thinks best
+  int levels = 0;               ///< of `scale`: meshes, each four times as fine; 0: its default
+  std::string methods;          ///< of `scale`: "local,thermal"; empty: its default
+  std::string row;              ///< of `scale`: the part that its own process does; empty: everything
   std::uint64_t seed = 1;
   Progress* progress = nullptr;  ///< may be null
 };
@@ -61,6 +64,8 @@ struct BenchReport {
   std::string name;
   std::string subject;  ///< what was measured on, such as the asset's name and its face count
   std::vector<BenchRow> rows;
+  std::vector<std::vector<std::string>> table;  ///< what people see instead of the rows; may be empty
+  std::string figure;                           ///< an SVG document; may be empty
   Machine machine = describeMachine(simdLevel());
 };
 

@@ -27,9 +27,19 @@ class Bench : public Verb {
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     app.add_option("--steps", steps_,
-                   "Steps of the fits in `speed`, for a quick look (default: the preset's)")
+                   "Steps of the fits in `speed` (default: the preset's) and `scale` (default: 300)")
         ->type_name("N")
         ->check(CLI::Range(kFewestSteps, 1'000'000));
+    app.add_option("--levels", levels_,
+                   "Meshes in `scale`: the asset and finer ones, each with four times as many vertices "
+                   "(default: 5; spot then ends at 749,570)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 8));
+    app.add_option("--methods", methods_,
+                   "Methods in `scale` (default: local), such as local,thermal,spectral")
+        ->type_name("LIST");
+    app.add_option("--figure", figure_, "Draw the figures of `scale` into FILE.svg")->type_name("FILE.svg");
+    app.add_option("--row", row_)->group("");  // what `scale` starts a process of its own for
     app.add_flag("--names", names_only_, "Print only the names, for scripts");
     app_ = &app;
     app.footer("Example:\n  heatskin bench walk --json walk.json");
@@ -38,7 +48,8 @@ class Bench : public Verb {
   Result<void> prepare(Session& session) override {
     const auto given = [&](const char* option) { return app_->count(option) > 0; };
     if (name_.empty()) {
-      for (const char* option : {"--asset", "--repeats", "--steps", "--seed", "--threads"}) {
+      for (const char* option :
+           {"--asset", "--repeats", "--steps", "--levels", "--methods", "--figure", "--seed", "--threads"}) {
         if (given(option)) {
           return usageError(
               fmt::format("{} needs the NAME of a benchmark; 'heatskin bench' lists them", option));
@@ -47,8 +58,13 @@ class Bench : public Verb {
     } else if (names_only_) {
       return usageError("--names lists all benchmarks; leave out the NAME or --names");
     }
-    if (given("--steps") && name_ != "speed") {
-      return usageError(fmt::format("--steps applies to 'heatskin bench speed' only, not to {}", name_));
+    if (given("--steps") && name_ != "speed" && name_ != "scale") {
+      return usageError(
+          fmt::format("--steps applies to 'heatskin bench speed' and 'bench scale' only, not to {}", name_));
+    }
+    for (const char* option : {"--levels", "--methods", "--figure", "--row"}) {
+      if (given(option) && name_ != "scale")
+        return usageError(fmt::format("{} applies to 'heatskin bench scale' only, not to {}", option, name_));
     }
     for (const bench::BenchInfo& info : bench::benches()) {
       if (info.name != name_) continue;
@@ -59,6 +75,7 @@ class Bench : public Verb {
       }
     }
     session.files.reads(asset_, "--asset");
+    session.files.writes(figure_, "--figure", ".svg");
     return {};
   }
 
@@ -69,6 +86,9 @@ class Bench : public Verb {
     options.asset = asset_;
     options.repeats = repeats_;
     options.steps = steps_;
+    options.levels = levels_;
+    options.methods = methods_;
+    options.row = row_;
     options.seed = session.common.seed;
     options.progress = &console;
     const auto report = bench::runBench(name_, options);
@@ -77,7 +97,9 @@ class Bench : public Verb {
     const Machine& machine = report->machine;
     console.heading(fmt::format("{}: {}", report->name, report->subject));
     std::vector<std::vector<std::string>> rows;
+    if (!report->table.empty()) rows = report->table;
     for (const bench::BenchRow& row : report->rows) {
+      if (!report->table.empty()) break;
       const bench::Spread& s = row.spread;
       const std::string spread =
           s.repeats > 1 ? fmt::format("({:.4g} .. {:.4g}, {} runs)", s.p10, s.p90, s.repeats) : "";
@@ -88,6 +110,9 @@ class Bench : public Verb {
     console.line(fmt::format("{}, {}, {}, {:.0f} GB, {}, {} build", machine.cpu,
                              counted(static_cast<std::size_t>(machine.cores), "core", "cores"), machine.simd,
                              machine.memory_gb, machine.compiler, machine.build));
+    if (!figure_.empty()) {
+      if (auto saved = saveText(figure_, report->figure); !saved) return saved.error();
+    }
     return saveJson(console, session.common.json, Json(bench::toJson(*report)));
   }
 
@@ -111,7 +136,8 @@ class Bench : public Verb {
   std::string name_;
   std::string asset_;
   int repeats_ = bench::BenchOptions{}.repeats;
-  int steps_ = 0;
+  int steps_ = 0, levels_ = 0;
+  std::string methods_, figure_, row_;
   bool names_only_ = false;
 };
 

@@ -159,6 +159,7 @@ Json fitJson(const LoadedAsset& asset, const FitJob& job, const FitOutcome& outc
   for (const auto& [name, seconds] : wallProfile(fit.history))
     json["profile"][name] = jsonNumber(seconds);
   json["peak_rss_mb"] = jsonNumber(static_cast<double>(peakResidentBytes()) * 1e-6);
+  json["memory_estimate_bytes"] = fit.memory_estimate_bytes > 0 ? Json(fit.memory_estimate_bytes) : Json();
   json["model_bytes"] = outcome.stored->product.model_bytes;
   json["bytes_per_kernel"] = jsonNumber(outcome.stored->product.bytesPerKernel());
   json["file_bytes"] = outcome.bytes.size();

@@ -1,7 +1,9 @@
 // `heatskin bench`: every bench runs and reports what it promises. How large the figures are is for people.
 
 #include <cmath>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -67,6 +69,39 @@ TEST_F(BenchCli, Shapes) {
   if (sanitized()) GTEST_SKIP() << "takes minutes under sanitizers";
   expectRows("shapes", {"fan_surface", "cone_step", "needles_rebuild", "ribbon_query", "comb_farthest",
                         "giant_step", "components_rebuild"});
+}
+
+// Levels with four times as many vertices each, in processes of their own.
+TEST_F(BenchCli, Scale) {
+  if (sanitized()) GTEST_SKIP() << "takes minutes under sanitizers";
+  const auto outcome =
+      runHeatskin({"bench", "scale", "--asset", asset(), "--levels", "2", "--steps", "100", "--methods",
+                   "local", "--json", folder_ / "out.json", "--figure", folder_ / "out.svg"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json report = json::parse(folder_.read("out.json"));
+  EXPECT_EQ(report.at("name"), "scale");
+  std::map<std::string, std::vector<std::pair<double, double>>> found;  // figure: (vertices, value)
+  for (const json& row : report.at("rows")) {
+    const std::string name = row.at("name");  // METHOD_VERTICES_FIGURE
+    const std::size_t first = name.find('_'), second = name.find('_', first + 1);
+    ASSERT_NE(second, std::string::npos) << name;
+    EXPECT_EQ(row.at("note"), "measured") << name;
+    found[name.substr(0, first) + name.substr(second)].emplace_back(std::stod(name.substr(first + 1, second)),
+                                                                    row.at("value").get<double>());
+  }
+  for (const std::string method : {"local"}) {  // the others take minutes
+    for (const char* figure : {"setup_s", "step_ms", "query_mpoints_s", "beyond_mb", "psnr"}) {
+      const auto& levels = found[method + "_" + figure];
+      ASSERT_EQ(levels.size(), 2u) << method << " " << figure;
+      EXPECT_NEAR(levels[1].first, 4 * levels[0].first, 10);
+      EXPECT_GT(levels[0].second, 0);
+      EXPECT_GT(levels[1].second, 0);
+    }
+  }
+  EXPECT_NE(outcome.out.find("set-up s"), std::string::npos);
+  EXPECT_NE(folder_.read("out.svg").find("</svg>"), std::string::npos);
+  // The polyhedron is the same: so is what can be had of its colours, within a decibel in so few steps.
+  EXPECT_NEAR(found["local_psnr"][0].second, found["local_psnr"][1].second, 1);
 }
 
 TEST_F(BenchCli, Thermal) {

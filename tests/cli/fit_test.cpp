@@ -357,6 +357,33 @@ TEST_F(FitCli, TheFilterIsPartOfTheConfigurationAndOfTheProduct) {
   expectRefusal({"fit", asset(), "-o", folder_ / "x.glb", "--filter", "cubic"}, 2, "--filter");
 }
 
+// What a fit takes is told before it begins, and refused by --max-memory: with many kernels and on a mesh
+// that gets a support proxy.
+TEST_F(FitCli, MemoryIsPredictedAndRefusedInTime) {
+  if (sanitized()) GTEST_SKIP() << "sanitizers take memory of their own";
+  const std::string fine = folder_ / "fine.glb";
+  ASSERT_EQ(
+      runHeatskin({"demo-asset", "-o", fine, "--resolution", "120000", "--texture", "256", "-q"}).exit_code,
+      0);
+  struct Case {
+    std::string asset, kernels, steps;
+  };
+  for (const Case& c :
+       {Case{asset(), "5000", "20"}, Case{asset(), "60000", "10"}, Case{fine, "5000", "20"}}) {
+    const auto outcome =
+        runHeatskin({"fit", c.asset, "-o", folder_ / "o.glb", "--preset", "compact", "--kernels", c.kernels,
+                     "--steps", c.steps, "--no-eval", "-q", "--json", folder_ / "o.json"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    const json report = json::parse(folder_.read("o.json"));
+    const double estimate = report.at("memory_estimate_bytes"),
+                 measured = 1e6 * report.at("peak_rss_mb").get<double>();
+    EXPECT_GT(estimate, 0.7 * measured) << c.asset << " " << c.kernels << ": " << measured;
+    EXPECT_LT(estimate, 1.6 * measured) << c.asset << " " << c.kernels << ": " << measured;
+  }
+  expectRefusal({"fit", asset(), "-o", folder_ / "p.glb", "--kernels", "1000000", "--max-memory", "1G"}, 3,
+                "a fit of 1000000 kernels on");
+}
+
 TEST_F(FitCli, DoesNotFitAProduct) {
   ASSERT_EQ(runHeatskin(command("out.glb", {"--steps", "10"})).exit_code, 0);
   auto again = command("again.glb", {"-q"});

@@ -276,6 +276,12 @@ float Appearance::visibility(const SurfacePoint& p, Filter filter) const {
   return look.opaque ? 1.0f : look.visibility(alpha(p, filter));
 }
 
+void Appearance::prefetch(std::uint32_t face) const {
+  __builtin_prefetch(&face_look_[face]);
+  if (!uvs_.empty()) __builtin_prefetch(&uvs_[face]);
+  if (!colors_.empty()) __builtin_prefetch(&colors_[face]);
+}
+
 void Appearance::colors(std::span<const SurfacePoint> points, std::span<Vec3f> out, Filter filter) const {
   parallelFor(points.size(), kBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i)
@@ -307,6 +313,9 @@ void Appearance::values(std::span<const SurfacePoint> points, const ChannelLayou
   const ChannelGroup* opacity = layout.find("alpha");
   parallelFor(points.size(), kBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
+      // What faces have of a fine mesh comes from far away: it is asked for a few points ahead.
+      constexpr std::size_t kAhead = 16;
+      if (i + kAhead < end) prefetch(points[i + kAhead].face);
       float* row = out.data() + i * layout.size();
       const auto [color, alpha] = at(points[i], filter);
       if (base_color != nullptr) Eigen::Map<Vec3f>(row + base_color->first) = color;

@@ -124,6 +124,7 @@ class Appearance {
   };
 
   const Look& lookOf(std::uint32_t face) const { return looks_[face_look_[face]]; }
+  void prefetch(std::uint32_t face) const;
   Vec2 uvAt(const SurfacePoint& p) const;
   Vec4f vertexColorAt(const SurfacePoint& p) const;
   const std::uint8_t* texelAt(const Look& look, const Vec2& uv, Filter filter) const;

@@ -14,22 +14,21 @@
 namespace heatskin {
 namespace {
 
-/// Numbers of the points, face after face, so that what an evaluator reads for a face it reads once. Empty
-/// where the points are in such an order already, or too few to share faces.
-std::vector<std::uint32_t> orderByFace(std::span<const SurfacePoint> points) {
-  std::size_t faces = 0;
-  bool ordered = true;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    faces = std::max<std::size_t>(faces, points[i].face + std::size_t{1});
-    ordered = ordered && (i == 0 || points[i - 1].face <= points[i].face);
-  }
-  if (ordered || points.size() < faces || points.size() > kNone) return {};
-  std::vector<std::uint32_t> begin(faces + 1, 0), order(points.size());
-  for (const SurfacePoint& p : points)
-    ++begin[p.face + 1];
+/// Numbers of the points in the order of what evaluating them reads, so that it is read once. Empty where the
+/// points are in such an order already, or too few to share anything.
+std::vector<std::uint32_t> orderByTable(const Evaluator& evaluator, std::span<const SurfacePoint> points) {
+  if (points.size() > kNone) return {};
+  std::vector<std::uint32_t> tables(points.size());
+  evaluator.tablesOf(points, tables);
+  if (std::is_sorted(tables.begin(), tables.end())) return {};
+  const std::size_t count = *std::max_element(tables.begin(), tables.end()) + std::size_t{1};
+  if (points.size() < count) return {};
+  std::vector<std::uint32_t> begin(count + 1, 0), order(points.size());
+  for (const std::uint32_t table : tables)
+    ++begin[table + 1];
   std::partial_sum(begin.begin(), begin.end(), begin.begin());
   for (std::uint32_t i = 0; i < points.size(); ++i)
-    order[begin[points[i].face]++] = i;
+    order[begin[tables[i]]++] = i;
   return order;
 }
 
@@ -45,7 +44,7 @@ struct Scratch {
 template <class Write>
 void evaluate(const Evaluator& evaluator, const FilterTable& filter, std::span<const SurfacePoint> points,
               std::span<float> weights, const Write& write) {
-  const std::vector<std::uint32_t> order = orderByFace(points);
+  const std::vector<std::uint32_t> order = orderByTable(evaluator, points);
   const PerThread<Scratch> scratch;
   parallelFor(points.size(), 1024, [&](std::size_t begin, std::size_t end) {
     Scratch& mine = scratch.mine();

@@ -72,6 +72,13 @@ class Evaluator {
   virtual std::unique_ptr<EvaluatorBatch> begin(std::span<const SurfacePoint> points,
                                                 std::unique_ptr<EvaluatorBatch> previous = {}) const = 0;
 
+  /// For each point a number of what evaluating it reads: points with equal numbers read the same, and many
+  /// points are answered faster in the order of these. `out` is [points].
+  virtual void tablesOf(std::span<const SurfacePoint> points, std::span<std::uint32_t> out) const {
+    for (std::size_t i = 0; i < points.size(); ++i)
+      out[i] = points[i].face;
+  }
+
   /// Turns the position in a finished gradient (all parts of the batch added up) into face coordinates of the
   /// kernel's face.
   virtual void finish(std::uint32_t kernel, GeometryGradient& gradient) const = 0;

@@ -36,7 +36,8 @@ void walk(const Surface& surface, std::span<const SurfacePoint> starts, std::spa
   walkBatch(walk_internal::SurfaceFaces(surface), surface, starts, directions, outcomes, options);
 }
 
-Walker::Walker(const Surface& surface) : surface_(&surface), records_(surface.faceCount()) {
+Walker::Walker(const Surface& surface)
+    : surface_(&surface), records_(surface.faceCount() <= kMostRecords ? surface.faceCount() : 0) {
   const walk_internal::SurfaceFaces faces(surface);
   parallelFor(records_.size(), 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t f = begin; f < end; ++f) {
@@ -57,12 +58,14 @@ Walker::Walker(const Surface& surface) : surface_(&surface), records_(surface.fa
 }
 
 WalkOutcome Walker::walk(const SurfacePoint& start, const Vec2& direction, const WalkOptions& options) const {
+  if (records_.empty()) return heatskin::walk(*surface_, start, direction, options);
   const walk_internal::RecordFaces faces(records_.data());
   return walk_internal::Walk<walk_internal::RecordFaces>(faces, *surface_, options).run(start, direction);
 }
 
 void Walker::walk(std::span<const SurfacePoint> starts, std::span<const Vec2> directions,
                   std::span<WalkOutcome> outcomes, const WalkOptions& options) const {
+  if (records_.empty()) return heatskin::walk(*surface_, starts, directions, outcomes, options);
   walkBatch(walk_internal::RecordFaces(records_.data()), *surface_, starts, directions, outcomes, options);
 }
 

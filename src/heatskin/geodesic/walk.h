@@ -69,7 +69,8 @@ void walk(const Surface& surface, std::span<const SurfacePoint> starts, std::spa
           std::span<WalkOutcome> outcomes, const WalkOptions& options = {});
 
 /// walk() for many walks on one surface: a table with one record per face holds what a crossing needs, 128
-/// bytes per face. Outcomes are bit-identical to walk(). The surface must outlive the walker.
+/// bytes per face; a surface with more than kMostRecords faces gets none, which would not fit into any cache.
+/// Outcomes are bit-identical to walk(). The surface must outlive the walker.
 class Walker {
  public:
   /// Two cache lines; the whole of a crossing is in the record of the face that is entered and in that of the
@@ -82,6 +83,8 @@ class Walker {
     std::uint32_t unused[2];
   };
 
+  static constexpr std::uint32_t kMostRecords = 200'000;
+
   explicit Walker(const Surface& surface);
 
   WalkOutcome walk(const SurfacePoint& start, const Vec2& direction, const WalkOptions& options = {}) const;
@@ -93,7 +96,7 @@ class Walker {
 
  private:
   const Surface* surface_;
-  std::vector<Record> records_;  // [F]
+  std::vector<Record> records_;  // [F], or empty
 };
 
 }  // namespace heatskin

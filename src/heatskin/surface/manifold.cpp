@@ -21,7 +21,7 @@ constexpr std::uint32_t previous(std::uint32_t half_edge) {
 /// half-edge.
 struct EdgeGroups {
   std::vector<std::uint32_t> members;
-  std::vector<std::uint32_t> offsets;
+  std::vector<std::uint32_t> offsets = {0};
 
   std::size_t count() const { return offsets.size() - 1; }
   std::span<const std::uint32_t> group(std::size_t g) const {
@@ -58,6 +58,7 @@ EdgeGroups groupEdges(std::size_t vertex_count, std::span<const Triangle> triang
     }
   }
   EdgeGroups groups;
+  groups.offsets.clear();
   groups.members.reserve(entries.size());
   groups.offsets.reserve(entries.size() / 2 + 1);
   for (std::size_t v = 0; v < vertex_count; ++v) {
@@ -91,8 +92,8 @@ class DisjointSets {
   std::vector<std::uint32_t> parent_;
 };
 
-/// The numbers of the asset manifest: what is there before anything is repaired.
-void countRaw(std::size_t vertex_count, std::span<const Triangle> triangles, SurfaceReport& report) {
+/// The numbers of the asset manifest: what is there before anything is repaired. Gives the edges it counted.
+EdgeGroups countRaw(std::size_t vertex_count, std::span<const Triangle> triangles, SurfaceReport& report) {
   report.faces = triangles.size();
   std::vector<std::uint8_t> used(vertex_count, 0);
   DisjointSets sets(vertex_count);
@@ -107,12 +108,13 @@ void countRaw(std::size_t vertex_count, std::span<const Triangle> triangles, Sur
     ++report.vertices;
     if (sets.find(v) == v) ++report.components;
   }
-  const EdgeGroups edges = groupEdges(vertex_count, triangles);
+  EdgeGroups edges = groupEdges(vertex_count, triangles);
   for (std::size_t g = 0; g < edges.count(); ++g) {
     const std::size_t size = edges.group(g).size();
     if (size == 1) ++report.boundary_edges;
     if (size >= 3) ++report.nonmanifold_edges;
   }
+  return edges;
 }
 
 /// Height of a triangle over its longest edge, relative to that edge; 0 for coinciding corners.
@@ -176,8 +178,7 @@ class EdgeJoiner {
   EdgeJoiner(std::span<const Vec3> positions, std::span<const Triangle> faces)
       : positions_(positions), faces_(faces), partner_(3 * faces.size(), kNone) {}
 
-  std::vector<std::uint32_t> join(SurfaceReport& report) {
-    const EdgeGroups edges = groupEdges(positions_.size(), faces_);
+  std::vector<std::uint32_t> join(const EdgeGroups& edges, SurfaceReport& report) {
     for (std::size_t g = 0; g < edges.count(); ++g) {
       const auto group = edges.group(g);
       if (group.size() == 2) {
@@ -340,20 +341,21 @@ void splitFans(std::size_t vertex_count, std::span<const std::uint8_t> on_cut_ed
 
 Manifold makeManifold(std::span<const Vec3> positions, std::span<const Triangle> triangles,
                       SurfaceReport& report) {
-  countRaw(positions.size(), triangles, report);
+  EdgeGroups edges = countRaw(positions.size(), triangles, report);
   Manifold m;
   m.input_face = selectTriangles(positions, triangles, report);
   m.faces.reserve(m.input_face.size());
   for (const std::uint32_t f : m.input_face)
     m.faces.push_back(triangles[f]);
 
-  std::vector<std::uint32_t> partner = EdgeJoiner(positions, m.faces).join(report);
+  // Of a clean mesh every triangle stays, and so do the edges.
+  if (m.faces.size() < triangles.size()) edges = groupEdges(positions.size(), m.faces);
+  std::vector<std::uint32_t> partner = EdgeJoiner(positions, m.faces).join(edges, report);
   m.flipped = orient(positions, m.faces, partner, report);
 
   // Vertices at edges that were cut on purpose; other vertices with several fans are bow ties of the input.
   std::vector<std::uint8_t> on_cut_edge(positions.size(), 0);
   if (report.cut_edges > 0 || report.nonorientable_components > 0) {
-    const EdgeGroups edges = groupEdges(positions.size(), m.faces);
     for (std::size_t g = 0; g < edges.count(); ++g) {
       const auto group = edges.group(g);
       const bool cut = group.size() > 2 || (group.size() == 2 && partner[group[0]] == kNone);
@@ -363,6 +365,8 @@ Manifold makeManifold(std::span<const Vec3> positions, std::span<const Triangle>
       on_cut_edge[m.faces[h / 3][next(h) % 3]] = 1;
     }
   }
+
+  edges = {};
 
   // Flipping swaps corners 1 and 2, which renames half-edges 0 -> 2, 1 -> 1, 2 -> 0.
   const auto renamed = [&](std::uint32_t h) { return m.flipped[h / 3] != 0 ? 3 * (h / 3) + (2 - h % 3) : h; };

@@ -114,6 +114,7 @@ struct SurfaceOptions {
   bool principal_axes = true;  ///< false: first axes are edge directions (cheaper; for viewing and tests)
   int curvature_rings = 5;     ///< neighbourhood of the quadric fit
   bool normalise = true;       ///< false: coordinates stay as given (up to rounding)
+  bool weld = true;            ///< false: vertices at one place stay apart, as the triangles name them
 };
 
 /// See the head of the file. Immutable after it was built; cheap to move, large to copy.

@@ -20,6 +20,7 @@
 #include "heatskin/evaluators/method.h"
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/training/checkpoint.h"
+#include "heatskin/training/fit_memory.h"
 #include "heatskin/training/growth.h"
 #include "heatskin/training/streams.h"
 #include "heatskin/training/trainer.h"
@@ -111,16 +112,6 @@ bool possible(std::span<const GrowthStage> stages, const TrainOptions& options) 
          nextBudget(options, stages).budget > 0;
 }
 
-/// Refuses a pool there is no memory for.
-Result<void> askPool(TrainOptions options, const ChannelLayout& layout) {
-  followBudget(options);
-  // Stored samples: points, errors and what sorts them; values. Otherwise errors and their sums.
-  const bool stored = options.sampling.rule == Sampling::kPaper;
-  const double bytes = stored ? 84 + 4 * static_cast<double>(layout.size()) : 13;
-  return askMemory(fmt::format("a pool of {} samples", options.sampling.pool),
-                   bytes * static_cast<double>(options.sampling.pool));
-}
-
 }  // namespace
 
 Result<void> checkSomethingToFit(const Surface& surface, const FitTarget& target) {
@@ -157,11 +148,15 @@ class FitRun {
 
   Result<FitResult> run() {
     if (auto looked = openCheckpoint(); !looked) return looked.error();
+    const std::size_t begins_with = !train_.budget.automatic ? train_.density.max_kernels
+                                                             : firstBudget(train_, surface_.componentCount());
+    if (auto fits = askFor(begins_with); !fits) return fits.error();
     if (auto made = prepareEvaluator(); !made) return made.error();
     // One stage with the budget that was given, or one after the other with more kernels each. Every stage
     // starts over: kernels that were placed for a smaller budget are in the way of a larger one (boombox with
     // 64,000 kernels: 34.5 dB after 500 steps, 34.3 dB after 800 that go on from 16,000).
     while (const std::size_t budget = nextStage()) {
+      if (auto fits = askFor(budget); !fits) return fits.error();
       const auto done = runStage(stageOptions(train_, budget));
       if (!done) return done.error();
       if (*done == Stage::kStartsOver) continue;
@@ -222,6 +217,20 @@ class FitRun {
     return {};
   }
 
+  /// Refuses, before any work, what there is no memory for; a later stage asks for what it takes more.
+  Result<void> askFor(std::size_t budget) {
+    const double bytes = fitBytes(surface_, config_, target_.layout(), budget);
+    if (bytes <= asked_) return {};
+    if (auto fits = askMemory(fmt::format("a fit of {} on {}", plural(budget, "kernel", "kernels"),
+                                          plural(surface_.faceCount(), "face", "faces")),
+                              bytes - asked_);
+        !fits)
+      return fits.error();
+    asked_ = bytes;
+    result_.memory_estimate_bytes = held_ + bytes;
+    return {};
+  }
+
   Result<void> prepareEvaluator() {
     Stopwatch watch;
     auto made = makeEvaluator(surface_, config_.evaluator.options(), {&progress_, control_.cache});
@@ -244,7 +253,6 @@ class FitRun {
   enum class Stage { kRan, kStartsOver };
 
   Result<Stage> runStage(const TrainOptions& options) {
-    if (auto fits = askPool(options, target_.layout()); !fits) return fits.error();
     progress_.begin("preparing", 0);
     Stopwatch watch;
     Trainer trainer(surface_, target_, *evaluator_, options);
@@ -373,6 +381,8 @@ class FitRun {
   Checkpoint checkpoint_;
   FitResult result_;
   std::shared_ptr<Evaluator> evaluator_;
+  const double held_ = static_cast<double>(residentBytes());
+  double asked_ = 0;
   double since_save_ = 0;
   bool resuming_ = false, cancelled_ = false, failed_before_ = false;
   bool first_ = true;  // until the first stage of this run has begun

@@ -106,7 +106,11 @@ struct FitResult {
   double preprocess_seconds = 0;   ///< the evaluator's
   double init_seconds = 0;         ///< from surface and target to the first step, preprocessing included
   double median_step_seconds = 0;  ///< after warm-up (the first tenth of the steps)
-  std::vector<Notice> notices;     ///< checkpoints that could not be read or written
+
+  /// Resident size that was predicted before the work began, with what was held then (fit_memory.h); 0 for
+  /// methods whose preprocessing asks for itself.
+  double memory_estimate_bytes = 0;
+  std::vector<Notice> notices;  ///< checkpoints that could not be read or written
 };
 
 /// What settleBudget() found.

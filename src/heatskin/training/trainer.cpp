@@ -1,5 +1,6 @@
 #include "heatskin/training/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 

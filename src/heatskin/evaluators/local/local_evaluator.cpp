@@ -104,12 +104,35 @@ QueryRow LocalEvaluator::queryRow(const SurfacePoint& p) const {
   const Vec3 space = surface_->position(p);
   const Vec3f s = space.cast<float>();
   if (proxy_ != nullptr) {
-    const std::uint32_t face = proxy_->faceOf(p.face);
-    const Vec2f x = proxy_->surface().frames()[face].toFace(space).cast<float>();
-    return {face, x.x(), x.y(), s.x(), s.y(), s.z()};
+    const SupportProxy::Place place = proxy_->place(p.face, s);
+    return {place.face, place.x.x(), place.x.y(), s.x(), s.y(), s.z()};
   }
   const Vec2f x = surface_->faceCoordinates(p).cast<float>();
   return {p.face, x.x(), x.y(), s.x(), s.y(), s.z()};
+}
+
+/// A fine mesh does not fit into the cache: what rows are made from is asked for all at once, not one wait
+/// after the other.
+void LocalEvaluator::prefetch(std::span<const SurfacePoint> points) const {
+  if (proxy_ == nullptr) return;
+  for (const SurfacePoint& p : points) {
+    __builtin_prefetch(&surface_->faces()[p.face]);
+    proxy_->prefetch(p.face);
+  }
+  for (const SurfacePoint& p : points) {
+    for (const std::uint32_t v : surface_->faces()[p.face])
+      __builtin_prefetch(&surface_->positions()[v]);
+  }
+}
+
+void LocalEvaluator::tablesOf(std::span<const SurfacePoint> points, std::span<std::uint32_t> out) const {
+  if (proxy_ == nullptr) return Evaluator::tablesOf(points, out);
+  parallelFor(points.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i)
+      proxy_->prefetch(points[i].face);
+    for (std::size_t i = begin; i < end; ++i)
+      out[i] = proxy_->facesOf(points[i].face).front();
+  });
 }
 
 /// From the face a kernel is in now: exact, along the way it walked since the rebuild.
@@ -122,10 +145,11 @@ LocalEvaluator::Appearing LocalEvaluator::appearing(const SurfacePoint& p, doubl
           frame.directionFromFace(reference.rotateBack(Vec2::UnitY()))};
 }
 
-/// As a kernel's proxy face at the last rebuild sees it: centre and axis projected into that face's plane.
-/// Until the next rebuild a kernel moves by little, over faces almost parallel to it.
+/// As a kernel's proxy face at the last rebuild sees it: axis and steps since then projected into that face's
+/// plane. Until the next rebuild a kernel moves by little, over faces almost parallel to it.
 LocalEvaluator::Appearing LocalEvaluator::projected(const SurfacePoint& p, double angle,
-                                                    const FaceFrame& reference, Projection& out) const {
+                                                    const FaceFrame& reference, const Vec2& shift,
+                                                    Projection& out) const {
   const FaceFrame& face = surface_->frames()[p.face];
   Eigen::Matrix2d projection;
   projection << reference.directionToFace(face.x_axis), reference.directionToFace(face.y_axis);
@@ -136,18 +160,19 @@ LocalEvaluator::Appearing LocalEvaluator::projected(const SurfacePoint& p, doubl
   out = {projection.cast<float>(), static_cast<float>(projection.determinant() / axis.squaredNorm())};
   // finish() multiplies by the transpose of the projection: what it makes of these are the face's axes.
   const Eigen::Matrix2d back = projection.inverse();
-  return {reference.toFace(surface_->position(p)), axis.normalized(), face.directionFromFace(back.col(0)),
-          face.directionFromFace(back.col(1))};
+  return {reference.toFace(surface_->position(p)) + shift, axis.normalized(),
+          face.directionFromFace(back.col(0)), face.directionFromFace(back.col(1))};
 }
 
 void LocalEvaluator::fillRows(const KernelSet& kernels) {
   rows_.resize(kernels.size());
   parallelFor(kernels.size(), kBlock, [&](std::size_t begin, std::size_t end) {
+    prefetch(std::span(kernels.positions).subspan(begin, end - begin));
     for (std::size_t i = begin; i < end; ++i) {
       const SurfacePoint& p = kernels.positions[i];
       const double angle = kernels.angles[i];
       const Appearing k = proxy_ != nullptr ? projected(p, angle, supportSurface().frames()[sources_[i].face],
-                                                        projections_[i])
+                                                        shifts_[i].cast<double>(), projections_[i])
                                             : appearing(p, angle, reference_from_face_[i]);
       const Vec3 space = surface_->position(p);
       KernelRow& row = rows_[i];
@@ -208,7 +233,10 @@ Result<void> LocalEvaluator::check(const KernelSet& kernels, double share) const
 
 SupportSource LocalEvaluator::sourceOf(const KernelSet& kernels, std::size_t i, bool roughly) const {
   SurfacePoint place = kernels.positions[i];
-  if (proxy_ != nullptr) place = proxy_->place(place.face, surface_->position(place));
+  if (proxy_ != nullptr) {
+    const auto [face, x] = proxy_->place(place.face, surface_->position(place).cast<float>());
+    place = {face, proxy_->surface().barycentric(face, x.cast<double>())};
+  }
   double radius = radiusOf(kernels, i);
   if (roughly) {
     radius = roundedUp(radius * (1 + kSnap));
@@ -217,13 +245,24 @@ SupportSource LocalEvaluator::sourceOf(const KernelSet& kernels, std::size_t i, 
   return {place.face, supportSurface().faceCoordinates(place).cast<float>(), static_cast<float>(radius)};
 }
 
+/// From where the plane of its proxy face has a point to where the proxy has it: nothing, unless its nearest
+/// point lies on an edge.
+Vec2f LocalEvaluator::shiftOf(const SurfacePoint& p) const {
+  const Vec3 space = surface_->position(p);
+  const SupportProxy::Place place = proxy_->place(p.face, space.cast<float>());
+  return place.x - supportSurface().frames()[place.face].toFace(space).cast<float>();
+}
+
 void LocalEvaluator::rebuild(const KernelSet& kernels, bool roughly) {
   reference_from_face_.assign(proxy_ == nullptr ? kernels.size() : 0, Rigid2());
   projections_.resize(proxy_ != nullptr ? kernels.size() : 0);
+  shifts_.resize(projections_.size());
   sources_.resize(kernels.size());
   parallelFor(kernels.size(), kBlock, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i)
+    for (std::size_t i = begin; i < end; ++i) {
       sources_[i] = sourceOf(kernels, i, roughly);
+      if (proxy_ != nullptr) shifts_[i] = shiftOf(kernels.positions[i]);
+    }
   });
   if (options_.rule == CandidateRule::kByReach) {
     weights_.resize(sources_.size());
@@ -305,6 +344,7 @@ class LocalEvaluator::Batch final : public EvaluatorBatch {
   void respond(std::size_t begin, std::size_t end, Workspace& workspace) const override {
     auto& scratch = workspace.scratchOf<QueryScratch>();
     scratch.rows.resize(end - begin);
+    evaluator_->prefetch(points_.subspan(begin, end - begin));
     for (std::size_t i = begin; i < end; ++i)
       scratch.rows[i - begin] = evaluator_->queryRow(points_[i]);
     workspace.responses.resize(end - begin, evaluator_->options_.candidates);

@@ -29,6 +29,7 @@ class LocalEvaluator final : public Evaluator {
   std::unique_ptr<EvaluatorBatch> begin(std::span<const SurfacePoint> points,
                                         std::unique_ptr<EvaluatorBatch> previous = {}) const override;
   void finish(std::uint32_t kernel, GeometryGradient& gradient) const override;
+  void tablesOf(std::span<const SurfacePoint> points, std::span<std::uint32_t> out) const override;
 
   /// How many kernel-face pairs rebuild() would make, about: on the surface that supports live on, from a
   /// sample of the kernels where it matters.
@@ -60,7 +61,10 @@ class LocalEvaluator final : public Evaluator {
   };
 
   Appearing appearing(const SurfacePoint& p, double angle, const Rigid2& reference) const;
-  Appearing projected(const SurfacePoint& p, double angle, const FaceFrame& reference, Projection& out) const;
+  Appearing projected(const SurfacePoint& p, double angle, const FaceFrame& reference, const Vec2& shift,
+                      Projection& out) const;
+  Vec2f shiftOf(const SurfacePoint& p) const;
+  void prefetch(std::span<const SurfacePoint> points) const;
   double pairBytes(double pairs) const;
   void rebuild(const KernelSet& kernels, bool roughly);
   SupportSource sourceOf(const KernelSet& kernels, std::size_t i, bool roughly) const;
@@ -80,6 +84,7 @@ class LocalEvaluator final : public Evaluator {
   std::vector<Rigid2>
       reference_from_face_;  // [N] coordinates of the face at the last rebuild from those of the present face
   std::vector<Projection> projections_;  // [N] with a proxy, instead of the above
+  std::vector<Vec2f> shifts_;            // [N] with a proxy, of centres in the planes of their proxy faces
   std::vector<KernelRow> rows_;          // [N]
 };
 

@@ -1,0 +1,419 @@
+// What a finer mesh costs: one asset at vertex numbers that grow by four each time, everything else the same
+// (preset `compact`, few steps). Every row is a process of its own, so that its memory is its own: set-up
+// from file to first step, median step, query rate, memory beyond the input, quality, jumps across edges. A
+// method goes on until it refuses a mesh or until a row would take too long; from there on times and memory
+// are extrapolated, and said to be.
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <malloc.h>
+#include <nlohmann/json.hpp>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "heatskin/appearance/appearance_target.h"
+#include "heatskin/base/files.h"
+#include "heatskin/base/memory_budget.h"
+#include "heatskin/base/parallel.h"
+#include "heatskin/base/plural.h"
+#include "heatskin/base/stopwatch.h"
+#include "heatskin/demo/pumpkin.h"
+#include "heatskin/evaluation/evaluate.h"
+#include "heatskin/io/asset.h"
+#include "heatskin/io/glb_writer.h"
+#include "heatskin/operators/preprocessing_cache.h"
+#include "heatskin/pipeline/pipeline.h"
+#include "heatskin/training/fit.h"
+
+#include "bench/harness.h"
+#include "bench/scale_figure.h"
+#include "bench/subdivide.h"
+
+extern char** environ;
+
+namespace heatskin::bench::scale {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int kSteps = 300, kLevels = 5;
+
+/// A row expected to take longer than this is extrapolated.
+constexpr double kMostSeconds = 240;
+
+/// Vertices of the coarsest pumpkin, where there is no asset; and of the finest it can be made with.
+constexpr int kPumpkin = 3000, kFinestPumpkin = 1'000'000;
+
+/// "--row make:LEVEL:PATH" writes the asset of a level, "--row METHOD" measures it.
+constexpr std::string_view kMake = "make:";
+
+fs::path defaultAsset() {
+  const fs::path folder = assetsFolder();
+  std::error_code ignored;
+  const fs::path spot = folder / "spot" / "spot_triangulated.obj";
+  return !folder.empty() && fs::exists(spot, ignored) ? spot : fs::path();
+}
+
+double statusBytes(const std::string& key) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind(key + ":", 0) == 0) return std::stod(line.substr(key.size() + 1)) * 1024;
+  }
+  return 0;
+}
+
+/// Resident bytes now; the high-water mark begins anew.
+double restartPeak() {
+  malloc_trim(0);
+  std::ofstream("/proc/self/clear_refs") << "5";
+  return statusBytes("VmRSS");
+}
+
+// ---- in a child ----
+
+Result<void> makeLevel(const BenchOptions& options, int level, const fs::path& path) {
+  Asset asset;
+  if (const fs::path file = options.asset.empty() ? defaultAsset() : options.asset; !file.empty()) {
+    auto loaded = loadAsset(file);
+    if (!loaded) return loaded.error();
+    asset = std::move(*loaded);
+    subdivide(asset, level);
+  } else {
+    PumpkinOptions pumpkin;
+    pumpkin.resolution = kPumpkin << (2 * level);
+    asset = makePumpkin(pumpkin);
+  }
+  GlbOptions glb;
+  glb.normals = false;
+  return writeGlb(path, asset, glb);
+}
+
+Result<BenchReport> measureRow(const BenchOptions& options) {
+  const auto method = methodNamed(options.row);
+  if (!method) return usageError(fmt::format("there is no method '{}'", options.row));
+  FitConfig config = *presetConfig("compact");
+  config.evaluator.method = *method;
+  config.train.steps = options.steps > 0 ? options.steps : kSteps;
+  config.train.seed = options.seed;
+
+  const double nothing = restartPeak();
+  Stopwatch watch;
+  auto loaded = loadAsset(options.asset);
+  if (!loaded) return loaded.error();
+  const double load_s = watch.lap();
+  const auto asset = openAssetToFit(std::move(*loaded), *method);
+  if (!asset) return asset.error();
+  const double surface_s = watch.lap();
+  const double load_peak = statusBytes("VmHWM") - nothing;
+  const double input = restartPeak();
+
+  const AppearanceTarget target(asset->appearance, config.train.filter);
+  PreprocessingCache no_cache;
+  FitControl control;
+  control.cache = &no_cache;
+  auto fitted = fit(*asset->surface, target, config, control);
+  if (!fitted) return fitted.error();
+  const auto texture = KernelTexture::withEvaluator(asset->surface, fitted->kernels,
+                                                    config.evaluator.options(), fitted->evaluator);
+  if (!texture) return texture.error();
+  EvaluationOptions evaluation;
+  evaluation.atlas_size = evaluation.view_size = 0;
+  const auto figures = evaluate(*texture, asset->appearance, evaluation);
+  if (!figures) return figures.error();
+  const double peak = statusBytes("VmHWM");
+
+  BenchReport report;
+  report.name = "scale";
+  report.subject = "one row";
+  const auto add = [&](const char* name, const char* unit, double value) {
+    report.rows.push_back(countedRow(name, unit, value));
+  };
+  add("vertices", "vertices", asset->surface->vertexCount());
+  add("faces", "faces", asset->surface->faceCount());
+  add("load_s", "s", load_s);
+  add("surface_s", "s", surface_s);
+  add("proxy_s", "s", fitted->preprocess_seconds);
+  add("init_s", "s", fitted->init_seconds);
+  add("setup_s", "s", load_s + surface_s + fitted->init_seconds);
+  add("step_ms", "ms", 1e3 * fitted->median_step_seconds);
+  add("query_mpoints_s", "Mpoints/s", figures->query_mpoints_s);
+  add("input_mb", "MB", (input - nothing) * 1e-6);
+  add("load_peak_mb", "MB", load_peak * 1e-6);
+  add("beyond_mb", "MB", (peak - input) * 1e-6);
+  add("psnr", "dB", std::min(figures->surface_psnr_filtered, 200.0));
+  add("seam_p99", "levels", figures->seam ? figures->seam->p99 : 0);
+  add("seam_max", "levels", figures->seam ? figures->seam->maximum : 0);
+  return report;
+}
+
+// ---- in the parent ----
+
+/// Runs `heatskin bench scale --row ...` and gives its rows by name.
+Result<json> runRow(const BenchOptions& options, const fs::path& asset, const std::string& row,
+                    const fs::path& folder) {
+  const fs::path out = folder / "row.json", err = folder / "row.err";
+  std::vector<std::string> words = {"heatskin",
+                                    "bench",
+                                    "scale",
+                                    "--row",
+                                    row,
+                                    "--json",
+                                    out.string(),
+                                    "--seed",
+                                    std::to_string(options.seed),
+                                    "--threads",
+                                    std::to_string(threadCount()),
+                                    "--max-memory",
+                                    std::to_string(memoryBudget()),
+                                    "--quiet"};
+  if (!asset.empty()) words.insert(words.end(), {"--asset", asset.string()});
+  if (options.steps > 0) words.insert(words.end(), {"--steps", std::to_string(options.steps)});
+  std::vector<char*> argv;
+  for (std::string& word : words)
+    argv.push_back(word.data());
+  argv.push_back(nullptr);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  pid_t child = 0;
+  const int problem = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (problem != 0) return failure(fmt::format("a row cannot be started: {}", std::strerror(problem)));
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return failure("a row was lost");
+  }
+  if (!WIFEXITED(status)) return failure(fmt::format("a row was ended by signal {}", WTERMSIG(status)));
+  if (WEXITSTATUS(status) != 0) {
+    std::ifstream file(err);
+    std::string line;
+    std::getline(file, line);
+    const std::string_view prefix = "heatskin: error: ";
+    if (line.starts_with(prefix)) line.erase(0, prefix.size());
+    return WEXITSTATUS(status) == 3 ? inputError(line) : failure(line);
+  }
+  const auto text = readFile(out);
+  if (!text) return text.error();
+  const json report = json::parse(text->begin(), text->end(), nullptr, false);
+  if (!report.is_object()) return failure("a row wrote no figures");
+  json values;
+  for (const json& found : report["rows"])
+    values[found["name"].get<std::string>()] = found["value"];
+  return values;
+}
+
+/// A folder for meshes and figures of rows.
+struct TemporaryFolder {
+  fs::path path = fs::temp_directory_path() / fmt::format("heatskin_scale_{}", ::getpid());
+  TemporaryFolder() { fs::create_directories(path); }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+};
+
+/// One method at one level.
+struct Cell {
+  json values;  ///< by the names of measureRow(); null where there is nothing
+  bool extrapolated = false;
+  std::string refused;  ///< why there is nothing
+  double seconds = 0;   ///< of the whole row
+};
+
+constexpr const char* kExtrapolatable[] = {"setup_s", "step_ms", "beyond_mb"};
+
+/// From the last two measured levels on, as powers of the number of vertices.
+Cell extrapolate(const Cell& before, const Cell& last, double vertices) {
+  Cell cell;
+  cell.extrapolated = true;
+  cell.values["vertices"] = vertices;
+  const auto power = [&](double a, double b, double n_a, double n_b, double n) {
+    const double exponent = std::log(std::max(b, 1e-9) / std::max(a, 1e-9)) / std::log(n_b / n_a);
+    return b * std::pow(n / n_b, std::max(0.0, exponent));
+  };
+  const double n_a = before.values["vertices"], n_b = last.values["vertices"];
+  for (const char* name : kExtrapolatable)
+    cell.values[name] = power(before.values[name], last.values[name], n_a, n_b, vertices);
+  cell.seconds = power(before.seconds, last.seconds, n_a, n_b, vertices);
+  return cell;
+}
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+struct Column {
+  const char* name;
+  const char* title;
+  const char* unit;
+  int digits;
+};
+
+constexpr Column kColumns[] = {{"setup_s", "set-up s", "s", 2},
+                               {"step_ms", "step ms", "ms", 2},
+                               {"query_mpoints_s", "queries M/s", "Mpoints/s", 2},
+                               {"beyond_mb", "beyond the input MB", "MB", 0},
+                               {"psnr", "PSNR dB", "dB", 2},
+                               {"seam_p99", "seam p99", "levels", 2},
+                               {"seam_max", "seam max", "levels", 1}};
+
+/// What the parts of the set-up and the input take: in the JSON only.
+constexpr Column kDetails[] = {{"faces", "", "faces", 0},    {"load_s", "", "s", 2},
+                               {"surface_s", "", "s", 2},    {"proxy_s", "", "s", 2},
+                               {"init_s", "", "s", 2},       {"input_mb", "", "MB", 0},
+                               {"load_peak_mb", "", "MB", 0}};
+
+void addCell(BenchReport& report, const std::string& method, const Cell& cell) {
+  const double vertices = cell.values["vertices"];
+  const std::string name = fmt::format("{}_{:.0f}_", method, vertices);
+  std::vector<std::string> line = {method, grouped(static_cast<std::size_t>(vertices))};
+  if (!cell.refused.empty()) {
+    report.rows.push_back(countedRow(name + "refused", "vertices", vertices, cell.refused));
+    line.push_back("refused: " + cell.refused);
+    report.table.push_back(line);
+    return;
+  }
+  const std::string note = cell.extrapolated ? "extrapolated" : "measured";
+  for (const Column& column : kColumns) {
+    if (!cell.values.contains(column.name)) {
+      line.emplace_back("-");
+      continue;
+    }
+    const double value = cell.values[column.name];
+    report.rows.push_back(countedRow(name + column.name, column.unit, value, note));
+    line.push_back(fmt::format("{}{:.{}f}", cell.extrapolated ? "~" : "", value, column.digits));
+  }
+  for (const Column& column : kDetails) {
+    if (cell.values.contains(column.name))
+      report.rows.push_back(countedRow(name + column.name, column.unit, cell.values[column.name], note));
+  }
+  report.table.push_back(line);
+}
+
+Result<BenchReport> runScaleBench(const BenchOptions& options) {
+  if (options.row.starts_with(kMake)) {
+    const std::string rest = options.row.substr(kMake.size());
+    const std::size_t colon = rest.find(':');
+    if (auto made = makeLevel(options, std::atoi(rest.c_str()), rest.substr(colon + 1)); !made)
+      return made.error();
+    BenchReport report;
+    report.name = "scale";
+    return report;
+  }
+  if (!options.row.empty()) return measureRow(options);
+
+  const fs::path source = options.asset.empty() ? defaultAsset() : options.asset;
+  int levels = options.levels > 0 ? options.levels : kLevels;
+  if (source.empty()) {
+    while ((static_cast<long>(kPumpkin) << (2 * (levels - 1))) > kFinestPumpkin)
+      --levels;
+  }
+  const std::vector<std::string> methods = split(options.methods.empty() ? "local" : options.methods);
+  for (const std::string& method : methods) {
+    if (!methodNamed(method))
+      return usageError(fmt::format("there is no method '{}'; choose from local, thermal, spectral", method));
+  }
+  BenchReport report;
+  report.name = "scale";
+  report.subject = fmt::format("{}, preset compact, {} steps",
+                               source.empty() ? std::string("the built-in pumpkin") : source.stem().string(),
+                               options.steps > 0 ? options.steps : kSteps);
+  report.table.push_back({"method", "vertices"});
+  for (const Column& column : kColumns)
+    report.table.back().emplace_back(column.title);
+
+  const TemporaryFolder folder;
+  std::vector<std::vector<Cell>> cells(methods.size());
+  for (int level = 0; level < levels; ++level) {
+    const fs::path mesh = folder.path / "mesh.glb";
+    if (options.progress != nullptr) options.progress->begin(fmt::format("level {}", level + 1), 0);
+    if (auto made =
+            runRow(options, options.asset, fmt::format("{}{}:{}", kMake, level, mesh.string()), folder.path);
+        !made)
+      return made.error();
+    double vertices = 0;
+    for (std::size_t m = 0; m < methods.size(); ++m) {
+      std::vector<Cell>& column = cells[m];
+      const bool known =
+          column.size() >= 2 && column[level - 2].refused.empty() && column[level - 1].refused.empty();
+      if (level > 0 && !column.back().refused.empty()) {
+        Cell cell;
+        cell.refused = column.back().refused;
+        cell.values["vertices"] =
+            vertices > 0 ? vertices : 4 * column.back().values["vertices"].get<double>();
+        column.push_back(cell);
+        continue;
+      }
+      if (known) {
+        const double expected = vertices > 0 ? vertices : 4 * column.back().values["vertices"].get<double>();
+        const Cell next = extrapolate(column[level - 2], column[level - 1], expected);
+        if (next.seconds > kMostSeconds && methods[m] != "local") {
+          column.push_back(next);
+          continue;
+        }
+      }
+      if (options.progress != nullptr)
+        options.progress->begin(fmt::format("level {}, {}", level + 1, methods[m]), 0);
+      Stopwatch watch;
+      auto values = runRow(options, mesh, methods[m], folder.path);
+      Cell cell;
+      cell.seconds = watch.lap();
+      if (values) {
+        cell.values = std::move(*values);
+        vertices = cell.values["vertices"];
+      } else if (values.error().kind == ErrorKind::kInput && (level > 0 || m > 0)) {
+        cell.refused = values.error().message;
+        cell.values["vertices"] =
+            vertices > 0 ? vertices : 4 * column.back().values["vertices"].get<double>();
+      } else {
+        return values.error();
+      }
+      column.push_back(std::move(cell));
+    }
+  }
+  if (options.progress != nullptr) options.progress->end();
+
+  std::vector<FigureLine> lines;
+  for (std::size_t m = 0; m < methods.size(); ++m) {
+    for (const Cell& cell : cells[m]) {
+      addCell(report, methods[m], cell);
+      if (!cell.refused.empty()) continue;
+      for (const char* panel : {"setup_s", "step_ms", "query_mpoints_s", "beyond_mb"}) {
+        if (cell.values.contains(panel))
+          lines.push_back(
+              {panel, methods[m], cell.values["vertices"], cell.values[panel], cell.extrapolated});
+      }
+    }
+  }
+  report.figure = scaleFigure(lines);
+  return report;
+}
+
+const RegisterBench registration{"scale",
+                                 "what finer meshes cost: set-up, step, queries, memory, quality (minutes)",
+                                 &runScaleBench,
+                                 {"--repeats"}};
+
+}  // namespace
+}  // namespace heatskin::bench::scale
