@@ -188,7 +188,7 @@ TEST_F(FitCli, WritesProductConfigurationAndAllFigures) {
   EXPECT_LT(std::abs(result["quantisation_loss_db"].get<double>()), 0.05);
   double sum = 0;
   for (const char* phase :
-       {"sampling", "candidates", "forward", "backward", "optimiser", "rebuild", "density"}) {
+       {"sampling", "candidates", "forward", "backward", "optimiser", "rebuild", "density", "solve"}) {
     ASSERT_TRUE(result["profile"].contains(phase)) << phase;
     if (result["profile"][phase].is_number()) sum += result["profile"][phase].get<double>();
   }

@@ -39,9 +39,11 @@ inline constexpr double kUsualGain = 4;       ///< dB for four times the kernels
 inline constexpr double kLeastGain = 0.75;    ///< dB for four times the kernels: below, more do not pay
 inline constexpr double kLeastGrowth = 1.1;   ///< less is not worth a stage
 inline constexpr double kLeastStage = 1.5;    ///< by which a stage grows at least, if no bound is nearer
+inline constexpr double kWorthAStage = 2;     ///< times a stage's kernels that a bound must leave room for
 inline constexpr double kTargetMargin = 0.3;  ///< dB
 inline constexpr double kTimeMargin = 0.85;
 inline constexpr double kByteMargin = 0.97;
+inline constexpr double kCommonBytes = 100;   ///< of kernels in a file, however few
 inline constexpr double kCautiousBytes = 16;  ///< of a kernel, before its size is known
 
 // Density::kBudget.

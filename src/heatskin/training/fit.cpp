@@ -209,7 +209,8 @@ class FitRun {
     // What the channels are follows from the input and is not stored.
     found->best.layout = target_.layout();
     found->best.channels.channels = target_.layout().size();
-    const bool sound = found->best.size() == 0 || isConsistent(found->best, surface_);
+    const bool sound = (found->best.size() == 0) == found->history.stages.empty() &&
+                       (found->best.size() == 0 || isConsistent(found->best, surface_));
     if (!sound || !possible(found->history.stages, train_)) return startOver(impossibleState(name_));
     checkpoint_.state = std::move(found->state);
     checkpoint_.best = std::move(found->best);
@@ -357,7 +358,7 @@ class FitRun {
     }
   }
 
-  /// Measures a stage; its kernels are kept if no stage before was better.
+  /// Measures a stage; its kernels are kept if no stage before was better and they are not too large.
   void endStage(Trainer& trainer) {
     GrowthStage stage{static_cast<double>(result_.kernels.size()), trainer.psnr(), 0, 0};
     stage.seconds = result_.history.optimise_seconds;
@@ -368,7 +369,9 @@ class FitRun {
     }
     if (control_.bytes_of) stage.bytes = static_cast<double>(control_.bytes_of(result_.kernels));
     stages().push_back(stage);
-    if (stage.psnr >= best) checkpoint_.best = result_.kernels;
+    const auto most = static_cast<double>(train_.budget.max_bytes);
+    const bool too_large = most > 0 && stage.bytes > most;
+    if (stages().size() == 1 || (stage.psnr >= best && !too_large)) checkpoint_.best = result_.kernels;
   }
 
   const Surface& surface_;

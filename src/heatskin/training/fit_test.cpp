@@ -229,11 +229,61 @@ TEST(Fit, AnAutomaticBudgetGrowsInStagesThatInterruptionsDoNotChange) {
   for (const GrowthStage& stage : {GrowthStage{0, 20, 1, 0}, GrowthStage{4000, std::nan(""), 1, 0},
                                    GrowthStage{4000, 100, 1, 0}, GrowthStage{1e300, 20, 1, 0}}) {
     checkpoint.history.stages = {stage};
+    checkpoint.best = checkpoint.state.kernels;
     ASSERT_TRUE(writeFileAtomically(control.checkpoint, encodeCheckpoint(checkpoint)));
     const auto refused = fit(ring.surface, ring.appearance, config, control);
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().message.find("impossible"), std::string::npos) << refused.error().message;
   }
+  // A stage without its kernels, and kernels that are nowhere.
+  checkpoint.history.stages = {GrowthStage{4000, 20, 1, 0}};
+  checkpoint.best = KernelSet();
+  ASSERT_TRUE(writeFileAtomically(control.checkpoint, encodeCheckpoint(checkpoint)));
+  EXPECT_FALSE(fit(ring.surface, ring.appearance, config, control));
+  checkpoint.best = checkpoint.state.kernels;
+  checkpoint.best.positions[0].face = 1u << 30;
+  ASSERT_TRUE(writeFileAtomically(control.checkpoint, encodeCheckpoint(checkpoint)));
+  EXPECT_FALSE(fit(ring.surface, ring.appearance, config, control));
+}
+
+TEST(Fit, TheBestStageIsKeptAlsoAcrossAnInterruption) {
+  const Ring ring;
+  FitConfig config = automaticConfig();
+  config.train.budget.max_bytes = 1'000'000;
+  testing::TemporaryFolder folder;
+  FitControl control;
+  control.checkpoint = folder / "c.checkpoint";
+  // The second stage turns out to be far too large.
+  control.bytes_of = [](const KernelSet& k) { return k.size() > 4000 ? 1'000'000'000u : 1000u; };
+  const auto plain = fit(ring.surface, ring.appearance, config, control);
+  ASSERT_TRUE(plain) << plain.error().message;
+  ASSERT_EQ(plain->history.stages.size(), 2u);
+  EXPECT_EQ(plain->stopped_by, StoppedBy::kMaxBytes);
+  EXPECT_EQ(static_cast<double>(plain->kernels.size()), plain->history.stages[0].kernels);
+
+  /// Stops in the second stage.
+  class InTheSecond final : public StoppingProgress {
+   public:
+    InTheSecond() : StoppingProgress(3) {}
+    void begin(std::string_view what, std::size_t total) override {
+      second_ = what == "fitting, stage 2";
+      StoppingProgress::begin(what, total);
+    }
+    bool cancelled() const override { return second_ && StoppingProgress::cancelled(); }
+
+   private:
+    bool second_ = false;
+  } progress;
+  control.progress = &progress;
+  const auto part = fit(ring.surface, ring.appearance, config, control);
+  ASSERT_TRUE(part) << part.error().message;
+  ASSERT_FALSE(part->complete);
+  ASSERT_EQ(part->history.stages.size(), 1u);
+  control.resume = Resume::kMustBeThere;
+  control.progress = nullptr;
+  const auto resumed = fit(ring.surface, ring.appearance, config, control);
+  ASSERT_TRUE(resumed) << resumed.error().message;
+  EXPECT_TRUE(testing::sameKernels(resumed->kernels, plain->kernels));
 }
 
 TEST(Fit, KernelsStartWithLengthsFromTheirSpacing) {

@@ -40,8 +40,9 @@ double gainPerFourfold(std::span<const GrowthStage> stages) {
 std::size_t firstBudget(const TrainOptions& options, std::size_t components) {
   double first = static_cast<double>(std::max(kFirstBudget, 2 * components));
   if (options.budget.max_bytes > 0)
-    first = std::min(first, static_cast<double>(options.budget.max_bytes) / kCautiousBytes);
-  return std::clamp<std::size_t>(static_cast<std::size_t>(first), 1, options.density.max_kernels);
+    first = std::min(first, (static_cast<double>(options.budget.max_bytes) - kCommonBytes) / kCautiousBytes);
+  return std::clamp<std::size_t>(static_cast<std::size_t>(std::max(first, 1.0)), 1,
+                                 options.density.max_kernels);
 }
 
 GrowthDecision nextBudget(const TrainOptions& options, std::span<const GrowthStage> stages) {
@@ -64,7 +65,10 @@ GrowthDecision nextBudget(const TrainOptions& options, std::span<const GrowthSta
     const double missing = budget.target_psnr + kTargetMargin - last.psnr;
     growth = std::clamp(std::pow(4.0, missing / std::max(gain, kLeastGain)), kLeastStage, 4.0);
   }
-  double next = std::min(limit.kernels, growth * last.kernels);
+  // Every stage starts over: one that the bound follows soon after would be worth little.
+  const double largest =
+      growth < 4 || kWorthAStage * 4 * last.kernels < limit.kernels ? growth * last.kernels : limit.kernels;
+  double next = std::min(limit.kernels, largest);
   if (budget.max_seconds > 0) {
     double spent = 0;
     for (const GrowthStage& stage : stages)

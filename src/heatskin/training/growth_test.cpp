@@ -29,7 +29,9 @@ TEST(Growth, TheNextStageIsAsLargeAsTheTargetTakes) {
   const std::vector<GrowthStage> stages = {{4000, 32, 5, 0}, {16000, 36, 20, 0}};
   EXPECT_NEAR(gainPerFourfold(stages), 4, 1e-9);
   EXPECT_NEAR(static_cast<double>(nextBudget(automatic(38), stages).budget), 16000 * 2.219, 5);
-  EXPECT_EQ(nextBudget(automatic(60), stages).budget, 64000u) << "never more than four times as many";
+  TrainOptions far = automatic(60);
+  far.density.max_kernels = 1'000'000;
+  EXPECT_EQ(nextBudget(far, stages).budget, 64000u) << "never more than four times as many";
   EXPECT_EQ(nextBudget(automatic(36.1), stages).budget, 24000u) << "half as many again at least";
 }
 
@@ -38,6 +40,10 @@ TEST(Growth, BoundsAreKeptAndNamed) {
   options.density.max_kernels = 50'000;
   const std::vector<GrowthStage> two = {{4000, 32, 5, 50'000}, {16000, 36, 20, 200'000}};
   EXPECT_EQ(nextBudget(options, two).budget, 50'000u);
+  options.density.max_kernels = 100'000;
+  EXPECT_EQ(nextBudget(options, two).budget, 100'000u) << "64,000 would be followed by little more";
+  options.density.max_kernels = 130'000;
+  EXPECT_EQ(nextBudget(options, two).budget, 64'000u);
   options.density.max_kernels = 17'000;
   EXPECT_EQ(nextBudget(options, two).stopped_by, StoppedBy::kMaxKernels);
 
@@ -75,8 +81,10 @@ TEST(Growth, TheFirstStageHasKernelsForEveryPartWithinTheBounds) {
   options.density.max_kernels = 300;
   EXPECT_EQ(firstBudget(options, 1), 300u);
   options = automatic(38);
-  options.budget.max_bytes = 16'000;
+  options.budget.max_bytes = 16'100;  // of which 100 do not depend on the number
   EXPECT_EQ(firstBudget(options, 1), 1000u);
+  options.budget.max_bytes = 1;
+  EXPECT_EQ(firstBudget(options, 1), 1u);
 }
 
 TEST(Growth, SamplesFollowTheBudget) {
