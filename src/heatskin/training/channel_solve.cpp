@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <numeric>
+#include <span>
 #include <vector>
 
 #include "heatskin/base/parallel.h"
@@ -100,9 +100,9 @@ class Parts {
   std::vector<Entry> columns_;
 };
 
-/// Sums over rows, channel by channel: of f(row, c).
-Sums sumRows(std::size_t rows, std::size_t channels,
-             const std::function<float(std::size_t row, std::size_t channel)>& f) {
+/// Sums of f(row, channel) over rows, channel by channel.
+template <class Term>
+Sums sumRows(std::size_t rows, std::size_t channels, const Term& f) {
   std::vector<Sums> blocks(blockCount(rows, kBlock), Sums{});
   parallelBlocks(rows, kBlock, [&](std::size_t b, std::size_t first, std::size_t last) {
     for (std::size_t r = first; r < last; ++r) {

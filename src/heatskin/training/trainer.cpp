@@ -107,8 +107,11 @@ StepReport Trainer::step() {
 }
 
 double Trainer::psnr() {
-  const Probes probes =
-      takeProbes(*evaluator_, state_.kernels, pool_, densityProbes(options_, options_.steps));
+  // As many as the figure needs that decides about the next stage: errors are in few places.
+  constexpr std::size_t kLeast = std::size_t{1} << 17;
+  ProbeDraw draw = densityProbes(options_, options_.steps);
+  draw.count = std::max(draw.count, kLeast);
+  const Probes probes = takeProbes(*evaluator_, state_.kernels, pool_, draw);
   rebuilt_at_ = -1;
   return psnrOf(probes, pool_.layout());
 }
