@@ -49,6 +49,7 @@ class RdTest : public ::testing::Test {
 };
 
 TEST_F(RdTest, WritesTablesDrawingAndReport) {
+  if (sanitized()) GTEST_SKIP() << "minutes in a sanitised program; the library's own tests are sanitised";
   const std::string asset = pumpkin();
   const auto run = runHeatskin(quick(asset, {"--kernels", "900,700", "--json", folder_ / "copy.json"}),
                                {.time_limit_s = 1200});
@@ -134,6 +135,7 @@ TEST_F(RdTest, AnAssetWithVertexColorsHasNoImages) {
 }
 
 TEST_F(RdTest, LeavesOutWhatIsBoundedAndSaysSo) {
+  if (sanitized()) GTEST_SKIP() << "minutes in a sanitised program; the library's own tests are sanitised";
   const auto run = runHeatskin(
       quick(pumpkin(), {"--kernels", "700,900,50000", "--max-kernels", "1000", "--max-seconds", "0.001"}),
       {.time_limit_s = 1200});
