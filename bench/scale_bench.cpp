@@ -394,19 +394,19 @@ Result<BenchReport> runScaleBench(const BenchOptions& options) {
   }
   if (options.progress != nullptr) options.progress->end();
 
-  std::vector<FigureLine> lines;
+  std::vector<FigurePoint> points;
   for (std::size_t m = 0; m < methods.size(); ++m) {
     for (const Cell& cell : cells[m]) {
       addCell(report, methods[m], cell);
       if (!cell.refused.empty()) continue;
       for (const char* panel : {"setup_s", "step_ms", "query_mpoints_s", "beyond_mb"}) {
         if (cell.values.contains(panel))
-          lines.push_back(
+          points.push_back(
               {panel, methods[m], cell.values["vertices"], cell.values[panel], cell.extrapolated});
       }
     }
   }
-  report.figure = scaleFigure(lines);
+  report.figure = scaleFigure(points);
   return report;
 }
 

@@ -44,7 +44,7 @@ struct Axis {
 
 }  // namespace
 
-std::string scaleFigure(const std::vector<FigureLine>& points) {
+std::string scaleFigure(const std::vector<FigurePoint>& points) {
   std::string svg = fmt::format(
       R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {:.0f} {:.0f}" font-family="sans-serif" font-size="11">)"
       "\n"
@@ -52,13 +52,13 @@ std::string scaleFigure(const std::vector<FigureLine>& points) {
       "\n",
       2 * kWidth, 2 * kHeight);
   Axis x;
-  for (const FigureLine& point : points)
+  for (const FigurePoint& point : points)
     x.take(point.vertices);
   x.settle();
   for (std::size_t p = 0; p < std::size(kPanels); ++p) {
     const double left = static_cast<double>(p % 2) * kWidth, top = static_cast<double>(p / 2) * kHeight;
     Axis y;
-    for (const FigureLine& point : points) {
+    for (const FigurePoint& point : points) {
       if (point.panel == kPanels[p].name && point.value > 0) y.take(point.value);
     }
     y.settle();
@@ -82,8 +82,8 @@ std::string scaleFigure(const std::vector<FigureLine>& points) {
       text(px(value), top + kHeight - kBottom + 16, "middle",
            value >= 1e6 ? fmt::format("{:g}M", value * 1e-6) : fmt::format("{:g}k", value * 1e-3));
     }
-    const FigureLine* before = nullptr;
-    for (const FigureLine& point : points) {
+    const FigurePoint* before = nullptr;
+    for (const FigurePoint& point : points) {
       if (point.panel != kPanels[p].name || !(point.value > 0)) continue;
       const char* color = colorOf(point.method);
       if (before != nullptr && before->method == point.method) {

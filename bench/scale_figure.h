@@ -7,7 +7,7 @@
 
 namespace heatskin::bench {
 
-struct FigureLine {
+struct FigurePoint {
   std::string panel;   ///< "setup_s", "step_ms", "query_mpoints_s" or "beyond_mb"
   std::string method;  ///< one line each
   double vertices = 0;
@@ -16,6 +16,6 @@ struct FigureLine {
 };
 
 /// An SVG document. Points of a line come in the order of their vertices.
-std::string scaleFigure(const std::vector<FigureLine>& points);
+std::string scaleFigure(const std::vector<FigurePoint>& points);
 
 }  // namespace heatskin::bench

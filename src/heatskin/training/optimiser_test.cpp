@@ -54,33 +54,39 @@ TEST(Optimiser, TheFirstStepOfAChannelIsItsGroupsLearningRate) {
   }
 }
 
-/// A row that asks for more of everything about a kernel's shape.
-GradientRow& wantsMore(GradientSums& sums, const ChannelLayout& layout) {
-  sums.reset(1, layout.size());
-  GradientRow& row = sums.row(0);
-  row.geometry.angle = -1e-4f;
-  row.geometry.anisotropy = -1e-5f;
-  row.filter.slope = 1e-3f;  // a higher threshold makes f smaller where it falls
-  row.filter.slope_x = -1e-4f;
-  return row;
-}
+/// The first step of one kernel on a cube, with rates in units of the kernel.
+class KernelUnits : public ::testing::Test {
+ protected:
+  KernelUnits() { options_.rates.units = RateUnits::kKernel; }
 
-TEST(Optimiser, InUnitsOfTheKernelAStepIsAFractionOfItsShape) {
-  const Surface surface = testing::build(testing::cube());
-  const Walker walker(surface);
-  const ChannelLayout layout;
-  TrainOptions options;
-  options.rates.units = RateUnits::kKernel;
-  options.rates.anisotropy = 0.01;
-  options.rates.sharpness = 0.02;
-  options.rates.threshold = 0.001;
-  for (const float threshold : {0.4f, 0.7f, 0.95f}) {
-    TrainerState state = oneKernel(layout);
-    state.kernels.thresholds[0] = threshold;
+  /// `ask` fills the gradient.
+  template <class Ask>
+  KernelSet stepped(TrainerState state, const Ask& ask) const {
     GradientSums sums;
-    const GradientRow& row = wantsMore(sums, layout);
-    Optimiser(options, layout, walker, 0, 1).moveKernel(0, row, state);
-    const KernelSet& k = state.kernels;
+    sums.reset(1, layout_.size());
+    ask(sums.row(0));
+    Optimiser(options_, layout_, walker_, 0, 1).moveKernel(0, sums.row(0), state);
+    return state.kernels;
+  }
+
+  const Surface surface_ = testing::build(testing::cube());
+  const Walker walker_{surface_};
+  const ChannelLayout layout_;
+  TrainOptions options_;
+};
+
+TEST_F(KernelUnits, AStepIsAFractionOfTheKernelsShape) {
+  options_.rates.anisotropy = 0.01;
+  options_.rates.sharpness = 0.02;
+  options_.rates.threshold = 0.001;
+  for (const float threshold : {0.4f, 0.7f, 0.95f}) {
+    TrainerState state = oneKernel(layout_);
+    state.kernels.thresholds[0] = threshold;
+    const KernelSet k = stepped(state, [](GradientRow& row) {
+      row.geometry.anisotropy = -1e-5f;
+      row.filter.slope = 1e-3f;
+      row.filter.slope_x = -1e-4f;
+    });
     EXPECT_NEAR(k.anisotropies[0], 20 + 0.01 * 21, 1e-3);
     EXPECT_NEAR(std::abs(k.sharpnesses[0] - 30), 0.02 * 30, 1e-2);
     // Where x falls to the threshold: at a distance proportional to this.
@@ -89,40 +95,22 @@ TEST(Optimiser, InUnitsOfTheKernelAStepIsAFractionOfItsShape) {
   }
 }
 
-TEST(Optimiser, InUnitsOfTheKernelKernelsMoveByPartsOfTheirLengths) {
-  const Surface surface = testing::build(testing::cube());
-  const Walker walker(surface);
-  const ChannelLayout layout;
-  TrainOptions options;
-  options.rates.units = RateUnits::kKernel;
+TEST_F(KernelUnits, KernelsMoveByFractionsOfTheirLengths) {
   const auto moved = [&](float length, float gradient) {
-    TrainerState state = oneKernel(layout);
+    TrainerState state = oneKernel(layout_);
     state.kernels.lengths[0] = length;
-    const Vec3 before = surface.position(state.kernels.positions[0]);
-    GradientSums sums;
-    sums.reset(1, layout.size());
-    sums.row(0).geometry.position_x = gradient;
-    Optimiser(options, layout, walker, 0, 1).moveKernel(0, sums.row(0), state);
-    return (surface.position(state.kernels.positions[0]) - before).norm();
+    const KernelSet k = stepped(state, [&](GradientRow& row) { row.geometry.position_x = gradient; });
+    return (surface_.position(k.positions[0]) - surface_.position(state.kernels.positions[0])).norm();
   };
   EXPECT_NEAR(moved(0.5f, 1), 0.5 * moved(1, 1), 1e-9);
   EXPECT_NEAR(moved(0.5f, 0.01f), moved(0.5f, 1), 1e-3 * moved(0.5f, 1)) << "whatever the contrast";
 }
 
-TEST(Optimiser, ALargerBatchHasSmallerGradientsAndTheSameSteps) {
-  const Surface surface = testing::build(testing::cube());
-  const Walker walker(surface);
-  const ChannelLayout layout;
-  TrainOptions options;
-  options.rates.units = RateUnits::kKernel;
+TEST_F(KernelUnits, ALargerBatchHasSmallerGradientsAndTheSameSteps) {
   const auto moved = [&](std::size_t batch, float gradient) {
-    options.batch = batch;
-    TrainerState state = oneKernel(layout);
-    GradientSums sums;
-    sums.reset(1, layout.size());
-    sums.row(0).channels()[0] = gradient;
-    Optimiser(options, layout, walker, 0, 1).moveKernel(0, sums.row(0), state);
-    return state.kernels.channels.row(0)[0];
+    options_.batch = batch;
+    return stepped(oneKernel(layout_), [&](GradientRow& row) { row.channels()[0] = gradient; })
+        .channels.row(0)[0];
   };
   // As small as Adam's floor.
   EXPECT_NEAR(moved(4096, 1e-8f), moved(409600, 1e-10f), 1e-7);
