@@ -95,7 +95,7 @@ class Demo : public Verb {
     if (!config) return config.error();
     job.config = std::move(*config);
     job.config.train.steps = steps_;
-    // Enough for the speckles; with as many samples in all as 5,000 kernels had in 2,500 steps.
+    // Enough for the speckles.
     setKernelBudget(job.config, kKernels);
     job.config.train.seed = session.common.seed;
     job.output = folder_ / "pumpkin_fit.glb";
@@ -227,7 +227,7 @@ class Demo : public Verb {
   std::filesystem::path folder_ = "demo-out";
   PumpkinOptions pumpkin_;
   static constexpr std::size_t kKernels = 20'000;
-  int steps_ = 600;
+  int steps_ = 400;
   std::vector<std::string> files_;
   double generate_s_ = 0, pictures_s_ = 0, total_s_ = 0, stem_below_half_ = 0;
 };
