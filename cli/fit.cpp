@@ -23,6 +23,7 @@
 #include "cli/fit_job.h"
 #include "cli/fit_options.h"
 #include "cli/inputs.h"
+#include "cli/output.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
@@ -104,6 +105,17 @@ class Fit : public Verb {
                    "then depends on the speed of the machine")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.001, 1e9));
+    auto* fallback =
+        app.add_option(
+               "--fallback", fallback_,
+               "What programs see that do not know kernels: vertex (colours at the vertices), original "
+               "(the\n"
+               "input's textures, which stay in the file) or none (one colour)")
+            ->type_name("NAME")
+            ->check(
+                CLI::IsMember(std::vector<std::string>(std::begin(kFallbackNames), std::end(kFallbackNames))))
+            ->capture_default_str();
+    app.add_flag("--keep-textures", keep_textures_, "The same as --fallback original")->excludes(fallback);
     app.add_flag("--resume", resume_,
                  "Resume from the checkpoint; a missing one is an error. --resume=auto starts over if it is "
                  "missing or damaged");
@@ -162,6 +174,8 @@ class Fit : public Verb {
     std::vector<std::vector<std::string>> lines;
     for (const auto& [label, value] : fitRows(*outcome))
       lines.push_back({label, value});
+    for (auto& line : fileLines(*outcome))
+      lines.push_back(std::move(line));
     lines.push_back(
         {"file", fmt::format("{}, options in {}", humanBytes(static_cast<double>(outcome->bytes.size())),
                              oneLine(displayPath(job_.resolved)))});
@@ -170,6 +184,17 @@ class Fit : public Verb {
   }
 
  private:
+  /// What the file has and has not of the input, and what it looks like without kernels.
+  static std::vector<std::vector<std::string>> fileLines(const FitOutcome& outcome) {
+    std::vector<std::vector<std::string>> lines;
+    if (!outcome.kept.empty()) lines.push_back({"kept", fmt::format("{}", fmt::join(outcome.kept, ", "))});
+    if (!outcome.dropped.empty())
+      lines.push_back({"dropped", fmt::format("{}", fmt::join(outcome.dropped, ", "))});
+    if (outcome.fallback_psnr)
+      lines.push_back({"without kernels", fmt::format("{} dB", fixed(*outcome.fallback_psnr, 2))});
+    return lines;
+  }
+
   /// Everything that can be refused before the asset is read.
   Result<FitJob> makeJob(Session& session) {
     FitJob job;
@@ -206,6 +231,10 @@ class Fit : public Verb {
     session.files.locks(job.control.checkpoint);
     job.control.checkpoint_interval_s = interval_;
     job.evaluate = !no_eval_;
+    if (keep_textures_) fallback_ = "original";
+    job.fallback =
+        static_cast<Fallback>(std::find(std::begin(kFallbackNames), std::end(kFallbackNames), fallback_) -
+                              std::begin(kFallbackNames));
     // A budget that the user named stays.
     job.keep_budget = app_->count("--kernels") > 0 || app_->count("--max-kernels") > 0 ||
                       !config_file_.empty() ||
@@ -317,7 +346,8 @@ class Fit : public Verb {
   std::string kernels_, max_bytes_;
   double target_psnr_ = 0, max_seconds_ = 0;
   double interval_ = 10;
-  bool no_eval_ = false;
+  std::string fallback_ = std::string(kFallbackNames[0]);
+  bool no_eval_ = false, keep_textures_ = false;
 };
 
 }  // namespace

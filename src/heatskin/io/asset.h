@@ -82,12 +82,18 @@ struct Primitive {
   std::vector<std::uint32_t> triangles;     // [3 T], indices into positions
   int material = -1;                        ///< index into Asset::materials, -1: default material (white)
 
+  /// Where it comes from, for those who write a glTF file back (Asset::file): its number in its mesh there,
+  /// and its vertices among those of its POSITION (empty: all, in order). -1: not from a glTF file.
+  int source = -1;
+  std::vector<std::uint32_t> source_vertices;
+
   std::size_t triangleCount() const { return triangles.size() / 3; }
 };
 
 struct Mesh {
   std::string name;
   std::vector<Primitive> primitives;
+  int source = -1;  ///< its number in Asset::file
 };
 
 /// A mesh placed in the world. Readers flatten the node hierarchy; a mirroring transform is kept as it is,
@@ -123,6 +129,10 @@ struct Asset {
   std::vector<std::string> extensions;       ///< glTF extensions used by the file
   std::vector<RawExtension> raw_extensions;  ///< HSK_kernel_texture
   std::size_t stored_vertices = 0;  ///< before welding, over all triangle primitives of all instances
+
+  /// The bytes of a glTF file as they were read: what is not in here (skins, animations, other textures) is
+  /// there. Null for other formats and for assets made otherwise; whoever changes meshes resets it.
+  std::shared_ptr<const std::vector<std::uint8_t>> file;
 };
 
 /// Limits that keep hostile files from exhausting the machine; far above real assets.

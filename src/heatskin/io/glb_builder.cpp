@@ -41,6 +41,9 @@ GlbBuilder::GlbBuilder() {
   root_["asset"] = {{"version", "2.0"}, {"generator", "heatskin"}};
 }
 
+GlbBuilder::GlbBuilder(GltfJson root, std::vector<std::uint8_t> bin)
+    : root_(std::move(root)), bin_(std::move(bin)) {}
+
 int GlbBuilder::append(std::string_view name, GltfJson element) {
   GltfJson& array = root_[std::string(name)];
   if (array.is_null()) array = GltfJson::array();
@@ -108,7 +111,7 @@ void GlbBuilder::useExtension(std::string_view name, bool required) {
 }
 
 Result<std::vector<std::uint8_t>> GlbBuilder::finish() {
-  if (!bin_.empty()) append("buffers", {{"byteLength", bin_.size()}});
+  if (!bin_.empty() && !root_.contains("buffers")) append("buffers", {{"byteLength", bin_.size()}});
   std::string text = root_.dump(-1, ' ', false, GltfJson::error_handler_t::replace);
   text.resize((text.size() + 3) / 4 * 4, ' ');
   bin_.resize((bin_.size() + 3) / 4 * 4);

@@ -36,6 +36,9 @@ class GlbBuilder {
 
   GlbBuilder();
 
+  /// A document that is complete, `buffers` included, and its BIN chunk.
+  GlbBuilder(GltfJson root, std::vector<std::uint8_t> bin);
+
   /// The document. `asset` is filled in; `buffers`, `bufferViews`, `accessors` and `extensionsUsed` belong to
   /// the builder.
   GltfJson& root() { return root_; }

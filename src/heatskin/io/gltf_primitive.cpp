@@ -105,6 +105,7 @@ Result<Mesh> MeshReader::readMesh(std::size_t index) {
   Fields fields(document_.list("meshes")[index], where);
   Mesh mesh;
   mesh.name = fields.text("name");
+  mesh.source = static_cast<int>(index);
   const Json::array_t* primitives = fields.array("primitives");
   if (!fields.ok()) return fields.error();
   if (primitives == nullptr) return mesh;
@@ -112,7 +113,9 @@ Result<Mesh> MeshReader::readMesh(std::size_t index) {
     Result<std::optional<Primitive>> primitive =
         readPrimitive((*primitives)[i], where + ", primitive " + std::to_string(i));
     if (!primitive) return primitive.error();
-    if (primitive->has_value()) mesh.primitives.push_back(std::move(**primitive));
+    if (!primitive->has_value()) continue;
+    mesh.primitives.push_back(std::move(**primitive));
+    mesh.primitives.back().source = static_cast<int>(i);
   }
   return mesh;
 }
@@ -148,6 +151,7 @@ Result<std::optional<Primitive>> MeshReader::readPrimitive(const Json& json, con
   if (auto error = readTexcoords(source, primitive)) return *error;
   if (auto error = readColors(source, primitive)) return *error;
   if (primitive.triangles.empty()) return std::optional<Primitive>();
+  if (!source.selection.all) primitive.source_vertices = std::move(source.used);
   return std::optional<Primitive>(std::move(primitive));
 }
 

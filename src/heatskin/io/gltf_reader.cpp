@@ -6,10 +6,12 @@
 #include <cmath>
 #include <exception>
 #include <map>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "heatskin/base/files.h"
 #include "heatskin/io/gltf_accessor.h"
@@ -281,12 +283,13 @@ Result<Asset> readDocument(std::span<const std::uint8_t> bytes, const std::files
 }  // namespace
 }  // namespace gltf
 
-Result<Asset> readGltfBytes(std::span<const std::uint8_t> bytes, const std::filesystem::path& path,
-                            const LoadOptions& options) {
+Result<Asset> readGltfBytes(std::shared_ptr<const std::vector<std::uint8_t>> bytes,
+                            const std::filesystem::path& path, const LoadOptions& options) {
   const auto named = [&](const Error& error) { return error.prefixed(displayPath(path) + ": "); };
   try {
-    Result<Asset> asset = gltf::readDocument(bytes, path, options);
+    Result<Asset> asset = gltf::readDocument(*bytes, path, options);
     if (!asset) return named(asset.error());
+    asset->file = std::move(bytes);
     return asset;
   } catch (const std::bad_alloc&) {
     return named(failure("not enough memory"));
@@ -295,10 +298,16 @@ Result<Asset> readGltfBytes(std::span<const std::uint8_t> bytes, const std::file
   }
 }
 
+Result<Asset> readGltfBytes(std::span<const std::uint8_t> bytes, const std::filesystem::path& path,
+                            const LoadOptions& options) {
+  return readGltfBytes(std::make_shared<const std::vector<std::uint8_t>>(bytes.begin(), bytes.end()), path,
+                       options);
+}
+
 Result<Asset> readGltf(const std::filesystem::path& path, const LoadOptions& options) {
   Result<std::vector<std::uint8_t>> bytes = readFile(path);
   if (!bytes) return bytes.error();
-  return readGltfBytes(*bytes, path, options);
+  return readGltfBytes(std::make_shared<const std::vector<std::uint8_t>>(std::move(*bytes)), path, options);
 }
 
 }  // namespace heatskin

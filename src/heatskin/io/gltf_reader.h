@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "heatskin/base/result.h"
 #include "heatskin/io/asset.h"
@@ -17,9 +19,13 @@ namespace heatskin {
 /// extension is refused by name. Meshes are taken in their rest pose. The promises of loadAsset() hold.
 Result<Asset> readGltf(const std::filesystem::path& path, const LoadOptions& options = {});
 
-/// The same from bytes in memory. `path` gives the extension (.glb or .gltf), the folder for external files
-/// and the name in messages; the file itself is not opened.
+/// The same from bytes in memory, of which Asset::file becomes a copy. `path` gives the extension (.glb or
+/// .gltf), the folder for external files and the name in messages; the file itself is not opened.
 Result<Asset> readGltfBytes(std::span<const std::uint8_t> bytes, const std::filesystem::path& path,
                             const LoadOptions& options = {});
+
+/// The same without a copy.
+Result<Asset> readGltfBytes(std::shared_ptr<const std::vector<std::uint8_t>> bytes,
+                            const std::filesystem::path& path, const LoadOptions& options = {});
 
 }  // namespace heatskin

@@ -3,10 +3,12 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heatskin/base/files.h"
@@ -28,10 +30,12 @@ std::string_view signatureOf(std::span<const std::uint8_t> bytes) {
   return "";
 }
 
-Result<Asset> read(std::span<const std::uint8_t> bytes, const std::filesystem::path& path,
+Result<Asset> read(std::vector<std::uint8_t> bytes, const std::filesystem::path& path,
                    const LoadOptions& options) {
   const std::string extension = text::lowerCase(path.extension().string());
-  if (extension == ".glb" || extension == ".gltf") return readGltfBytes(bytes, path, options);
+  if (extension == ".glb" || extension == ".gltf") {
+    return readGltfBytes(std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes)), path, options);
+  }
   if (extension == ".obj") {
     if (const std::string_view is = signatureOf(bytes); !is.empty()) {
       return inputError(displayPath(path) + ": not an OBJ file: the content is " + std::string(is) +
@@ -165,9 +169,9 @@ Result<Asset> loadAsset(const std::filesystem::path& path, const LoadOptions& op
                         "; known are .glb, .gltf, .obj and .ply");
     }
     // A missing file or a folder is reported as such, whatever its name.
-    const Result<std::vector<std::uint8_t>> bytes = readFile(path);
+    Result<std::vector<std::uint8_t>> bytes = readFile(path);
     if (!bytes) return bytes.error();
-    Result<Asset> asset = read(*bytes, path, options);
+    Result<Asset> asset = read(std::move(*bytes), path, options);
     if (!asset) return asset;
     if (countTriangles(*asset) == 0) return inputError(displayPath(path) + ": no triangles in file");
     if (Result<void> checked = checkExtent(*asset); !checked) return checked.error();

@@ -11,6 +11,7 @@
 #include "heatskin/base/files.h"
 #include "heatskin/base/plural.h"
 #include "heatskin/base/result.h"
+#include "heatskin/evaluation/color_comparison.h"
 #include "heatskin/evaluation/evaluate.h"
 #include "heatskin/evaluation/reference.h"
 #include "heatskin/io/asset.h"
@@ -91,6 +92,20 @@ Result<void> evaluateStored(const LoadedAsset& asset, const EvaluationOptions& o
   outcome.quantisation_loss_db = std::isfinite(loss) ? loss : 0;
   outcome.evaluation = std::move(*evaluation);  // whole, or not there
   return {};
+}
+
+/// What the product looks like to those who do not know kernels. Nothing where the two surfaces differ.
+std::optional<double> fallbackPsnr(const LoadedAsset& asset, const Product& product,
+                                   EvaluationOptions options) {
+  if (product.surface->faceCount() != asset.surface->faceCount()) return std::nullopt;
+  options.view_size = 0;
+  const auto comparison = ColorComparison::create(*asset.surface, asset.appearance, options);
+  if (!comparison) return std::nullopt;
+  const Appearance fallback(product.asset, *product.surface);
+  const auto quality = comparison->measure(
+      [&](std::span<const SurfacePoint> points, std::span<Vec3f> out) { fallback.colors(points, out); });
+  if (!quality) return std::nullopt;
+  return quality->surface_psnr;
 }
 
 /// Writes what the job asks for; afterwards the checkpoint is not needed.
@@ -186,8 +201,10 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
                          std::string(filterName(outcome.config.train.filter))};
   const bool as_readers_build = asReadersBuild(asset, outcome.config.evaluator.method);
   const auto writer = ProductWriter::create(asset.asset, asset.surface, as_readers_build, outcome.fit.kernels,
-                                            evaluator, info);
+                                            evaluator, info, job.fallback);
   if (!writer) return writer.error();
+  outcome.kept = writer->kept();
+  outcome.dropped = writer->dropped();
   // A product whose positions differ from the asset's (openAssetToFit() was not used, or its triangles come
   // in another order) has a surface and an evaluator of its own.
   auto texture = writer->surface() == asset.surface
@@ -208,6 +225,7 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   if (job.evaluate && !control.progress->cancelled()) {
     const auto done = evaluateStored(asset, evaluation, exact_psnr, *control.progress, outcome);
     if (!done && !control.progress->cancelled()) return done.error();
+    if (done) outcome.fallback_psnr = fallbackPsnr(asset, outcome.stored->product, evaluation);
   }
   if (own_cache && control.notify) {
     for (const Notice& notice : own_cache->notices())

@@ -126,6 +126,8 @@ struct FitJob {
   /// product is written. Without a cache: PreprocessingCache::fromEnvironment().
   FitControl control;
 
+  Fallback fallback = Fallback::kVertex;  ///< what programs see that do not know kernels
+
   bool evaluate = true;
   EvaluationOptions evaluation;  ///< but for the filter, which is the fit's
 
@@ -145,6 +147,9 @@ struct FitOutcome {
   std::optional<LoadedProduct> stored;   ///< the product as it was read back
   std::optional<Evaluation> evaluation;  ///< of the stored texture; nothing if cancelled or not asked for
   double quantisation_loss_db = 0;       ///< surface PSNR before storing minus after; 0 without evaluation
+  std::optional<double> fallback_psnr;   ///< surface PSNR of the fallback, where there is one to measure
+  std::vector<std::string> kept;         ///< words for what the product has of the input besides meshes
+  std::vector<std::string> dropped;      ///< and for what it has not
   double init_seconds = 0;               ///< from the loaded file to the first step
   std::vector<Notice> notices;           ///< of budget and fit; FitControl::notify heard them
 };

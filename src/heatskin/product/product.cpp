@@ -3,26 +3,23 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <map>
 #include <new>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "heatskin/appearance/appearance.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/result.h"
 #include "heatskin/evaluators/method_traits.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
-#include "heatskin/io/glb_builder.h"
+#include "heatskin/io/glb_writer.h"
 #include "heatskin/io/gltf_reader.h"
-#include "heatskin/io/image.h"
 #include "heatskin/product/asset_constants.h"
 #include "heatskin/product/fallback_colors.h"
+#include "heatskin/product/product_document.h"
 #include "heatskin/product/product_extension.h"
 #include "heatskin/product/product_writer.h"
 #include "heatskin/product/source_triangles.h"
@@ -31,91 +28,6 @@
 
 namespace heatskin {
 namespace {
-
-/// Whether kernels are needed at all: some primitive has more than one colour.
-bool hasVaryingColor(const Asset& asset) {
-  for (const Mesh& mesh : asset.meshes) {
-    for (const Primitive& primitive : mesh.primitives) {
-      if (!primitive.triangles.empty() && !hasOneColor(asset, primitive)) return true;
-    }
-  }
-  return false;
-}
-
-/// Primitives of one colour get materials of their own, which keep it; all others get vertex colours, to be
-/// filled in. A primitive without vertex colours is one whose material decides: that can be told in a file.
-/// Without `keep_constants` no material decides.
-void separateConstants(const Asset& asset, bool keep_constants, Asset& out) {
-  std::map<int, int> constant_of;
-  for (std::size_t m = 0; m < asset.meshes.size(); ++m) {
-    for (std::size_t p = 0; p < asset.meshes[m].primitives.size(); ++p) {
-      Primitive& primitive = out.meshes[m].primitives[p];
-      if (!keep_constants || !hasOneColor(asset, asset.meshes[m].primitives[p])) {
-        primitive.colors.resize(primitive.positions.size(), Vec4f::Ones());
-        continue;
-      }
-      const auto [entry, is_new] =
-          constant_of.try_emplace(primitive.material, static_cast<int>(out.materials.size()));
-      if (is_new) {
-        Material material = primitive.material < 0
-                                ? Material()
-                                : asset.materials[static_cast<std::size_t>(primitive.material)];
-        material.base_color = {};
-        out.materials.push_back(std::move(material));
-      }
-      primitive.material = entry->second;
-    }
-  }
-}
-
-/// The asset without its colours: kernels take their place, except where materials keep theirs. Cut-outs
-/// stay: a texture that makes its material transparent is kept in white.
-Asset withoutColors(const Asset& asset, const ChannelLayout& layout) {
-  Asset out;
-  out.path = asset.path;
-  out.instances = asset.instances;
-  out.meshes = asset.meshes;
-  std::map<int, int> textures;
-  for (Material material : asset.materials) {
-    material.base_color_factor.head<3>().setOnes();
-    TextureUse& use = material.base_color;
-    const Texture* texture =
-        use.texture < 0 ? nullptr : &asset.textures[static_cast<std::size_t>(use.texture)];
-    const Image* image = texture == nullptr || texture->image < 0
-                             ? nullptr
-                             : asset.images[static_cast<std::size_t>(texture->image)].get();
-    if (material.alpha_mode == AlphaMode::kOpaque || image == nullptr || smallestAlpha(*image) == 255) {
-      use = {};
-    } else if (const auto known = textures.find(use.texture); known != textures.end()) {
-      use.texture = known->second;
-    } else {
-      Image white = *image;
-      for (std::size_t i = 0; i < white.rgba.size(); i += 4)
-        std::fill_n(white.rgba.begin() + static_cast<std::ptrdiff_t>(i), 3, std::uint8_t{255});
-      Texture kept = *texture;
-      kept.image = static_cast<int>(out.images.size());
-      out.images.push_back(std::make_shared<const Image>(std::move(white)));
-      textures.emplace(use.texture, static_cast<int>(out.textures.size()));
-      use.texture = static_cast<int>(out.textures.size());
-      out.textures.push_back(kept);
-    }
-    out.materials.push_back(std::move(material));
-  }
-  separateConstants(asset, hasVaryingColor(asset) && Appearance::knows(layout), out);
-  return out;
-}
-
-/// Materials of primitives without vertex colours: see separateConstants().
-std::vector<std::size_t> constantMaterials(const Asset& stored) {
-  std::set<std::size_t> found;
-  for (const Mesh& mesh : stored.meshes) {
-    for (const Primitive& primitive : mesh.primitives) {
-      if (primitive.colors.empty() && primitive.material >= 0)
-        found.insert(static_cast<std::size_t>(primitive.material));
-    }
-  }
-  return {found.begin(), found.end()};
-}
 
 bool isFinite(const KernelSet& kernels, std::size_t i) {
   return kernels.positions[i].barycentric.allFinite() && kernels.positions[i].barycentric.maxCoeff() > 0 &&
@@ -131,21 +43,15 @@ const RawExtension* findExtension(const Asset& asset) {
   return nullptr;
 }
 
-/// The geometry alone: an asset without images is written and read faster.
-Asset withoutImages(Asset asset) {
+/// What a reader of a glTF file of the asset will see: positions as float32, around the origin of their mesh.
+Result<Asset> storedGeometry(Asset asset) {
   for (Material& material : asset.materials)
     material.base_color = {};
   asset.textures.clear();
   asset.images.clear();
-  return asset;
-}
-
-/// What a reader will see: positions as float32, around the origin of their mesh. Writing and reading the
-/// geometry once makes its surface the one every reader of the product builds.
-Result<Asset> storedGeometry(const Asset& asset, const ChannelLayout& layout) {
   GlbOptions bare;
   bare.normals = false;
-  const auto geometry = encodeGlb(withoutColors(asset, layout), bare);
+  const auto geometry = encodeGlb(asset, bare);
   if (!geometry) return geometry.error();
   auto stored = readGltfBytes(*geometry, "product.glb");
   if (!stored) return failure(stored.error().message);
@@ -215,7 +121,9 @@ Result<T> writing(const Make& make) {
 }  // namespace
 
 struct ProductWriter::Impl {
-  Asset stored;  // what the file will hold, fallback colours aside
+  explicit Impl(ProductDocument file) : document(std::move(file)) {}
+
+  ProductDocument document;
   std::shared_ptr<const Surface> surface;
   ProductExtension extension;
   std::vector<std::uint8_t> bytes;  // of the kernels
@@ -295,7 +203,8 @@ Filter fitFilter(const ProductInfo& info) {
 
 Result<bool> useStoredGeometry(Asset& asset) {
   try {
-    auto stored = storedGeometry(withoutImages(asset), {});
+    if (asset.file != nullptr) return false;  // products of a glTF file have its geometry
+    auto stored = storedGeometry(asset);
     if (!stored) return stored.error();
     if (!sameShape(asset, *stored)) return false;
     bool changed = false;
@@ -332,10 +241,17 @@ const KernelSet& ProductWriter::kernels() const {
 const ConstantFaces& ProductWriter::constants() const {
   return impl_->constants;
 }
+const std::vector<std::string>& ProductWriter::kept() const {
+  return impl_->document.kept();
+}
+const std::vector<std::string>& ProductWriter::dropped() const {
+  return impl_->document.dropped();
+}
 
 Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<const Surface> surface,
                                             bool as_readers_build, const KernelSet& kernels,
-                                            const EvaluatorOptions& options, const ProductInfo& info) {
+                                            const EvaluatorOptions& options, const ProductInfo& info,
+                                            Fallback fallback) {
   return writing<ProductWriter>([&]() -> Result<ProductWriter> {
     if (kernels.size() == 0) return failure("a product needs at least one kernel");
     if (kernels.layout.groups()[0].name != "base_color") {
@@ -350,8 +266,7 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
       }
     }
 
-    auto impl = std::make_unique<Impl>();
-    ProductExtension& extension = impl->extension;
+    ProductExtension extension;
     extension.options = options;
     extension.layout = kernels.layout;
     extension.scales.channel_bits = defaultChannelBits(kernels.layout);
@@ -364,28 +279,37 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
       return failure(readable.error().message);
     }
 
-    auto stored = storedGeometry(asset, kernels.layout);
-    if (!stored) return stored.error();
+    auto document = ProductDocument::create(asset, kernels.layout, fallback);
+    if (!document) return document.error();
+    if (asset.file != nullptr && !sameGeometry(asset, document->stored())) {
+      // The asset is no longer what was in the file.
+      Asset changed = asset;
+      changed.file = nullptr;
+      document = ProductDocument::create(changed, kernels.layout, fallback);
+      if (!document) return document.error();
+    }
+    auto impl = std::make_unique<Impl>(std::move(*document));
+    const Asset& stored = impl->document.stored();
     std::shared_ptr<const Surface> stored_surface = surface;
-    if (!as_readers_build || !sameGeometry(asset, *stored)) {
-      auto built = buildSurface(*stored, productSurfaceOptions(methodOf(options)));
+    if (!as_readers_build || !sameGeometry(asset, stored)) {
+      auto built = buildSurface(stored, productSurfaceOptions(methodOf(options)));
       if (!built) return failure(built.error().message, built.error().code);
       stored_surface = std::make_shared<const Surface>(std::move(*built));
     }
 
-    if (countTriangles(*stored) != extension.triangles) return failure("triangles were lost in writing");
-    extension.constant_materials = constantMaterials(*stored);
-    PackedKernels packed = packKernels(kernels, asset, *surface, *stored, *stored_surface, options);
+    if (countTriangles(stored) != extension.triangles) return failure("triangles were lost in writing");
+    extension.constant_materials = impl->document.constantMaterials();
+    PackedKernels packed = packKernels(kernels, asset, *surface, stored, *stored_surface, options);
     extension.scales = std::move(packed.scales);
     impl->bytes = std::move(packed.bytes);
 
     // What is shown from here on is what the file holds, so that reading and writing again gives the same
     // file.
-    auto rounded = unpackKernels(extension, impl->bytes, *stored, *stored_surface);
+    auto rounded = unpackKernels(extension, impl->bytes, stored, *stored_surface);
     if (!rounded) return failure(rounded.error().message);
     impl->kernels = std::move(*rounded);
-    impl->constants = constantFaces(*stored, *stored_surface, extension.constant_materials, kernels.layout);
-    impl->stored = std::move(*stored);
+    impl->constants = constantFaces(stored, *stored_surface, extension.constant_materials, kernels.layout);
+    impl->extension = std::move(extension);
     impl->surface = std::move(stored_surface);
     return ProductWriter(std::move(impl));
   });
@@ -393,21 +317,17 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
 
 Result<std::vector<std::uint8_t>> ProductWriter::finish(const KernelTexture& texture) const {
   return writing<std::vector<std::uint8_t>>([&]() -> Result<std::vector<std::uint8_t>> {
-    Asset stored = impl_->stored;
-    ProductExtension extension = impl_->extension;
-    setFallbackColors(texture, stored);
-
-    GlbBuilder builder;
-    if (!extension.info.generator.empty()) builder.root()["asset"]["generator"] = extension.info.generator;
-    if (auto added = addAsset(builder, stored, {}); !added) return added.error();
-    // Materials are numbered by their first use, so those of a file that was read keep their numbers.
-    const std::size_t written = builder.root().contains("materials") ? builder.root()["materials"].size() : 0;
-    if (!extension.constant_materials.empty() && written != stored.materials.size())
-      return failure("materials were lost in writing");
-    extension.buffer_view = static_cast<std::size_t>(builder.addBufferView(impl_->bytes));
-    builder.useExtension(kExtensionName);
-    builder.root()["extensions"][kExtensionName] = GltfJson::parse(writeExtension(extension));
-    return builder.finish();
+    Asset colored = impl_->document.stored();
+    setFallbackColors(texture, colored);
+    const Vec3f mean(impl_->kernels.mean.data() + texture.layout().find("base_color")->first);
+    return impl_->document.finish(
+        colored, impl_->bytes,
+        [&](std::size_t view) {
+          ProductExtension extension = impl_->extension;
+          extension.buffer_view = view;
+          return writeExtension(extension);
+        },
+        mean, impl_->extension.info.generator);
   });
 }
 
@@ -417,7 +337,7 @@ Result<Product> ProductWriter::readBack(Asset file) const {
     return failure(fmt::format("{}{} differ from what was written; check the disk", name, what));
   };
   try {
-    if (!sameGeometry(file, impl_->stored)) return differs("the triangles");
+    if (!sameGeometry(file, impl_->document.stored())) return differs("the triangles");
     auto product = decode(std::move(file), {}, impl_->surface);
     if (!product) return product.error().prefixed(name);
     if (!sameKernels(product->kernels, impl_->kernels)) return differs("the kernels");
@@ -431,10 +351,11 @@ Result<Product> ProductWriter::readBack(Asset file) const {
 
 Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
                                                 const KernelSet& kernels, const EvaluatorOptions& options,
-                                                const ProductInfo& info, const Preparation& preparation) {
+                                                const ProductInfo& info, const Preparation& preparation,
+                                                Fallback fallback) {
   // The surface outlives this call, and with it everything that is made here.
   const std::shared_ptr<const Surface> shared(std::shared_ptr<void>(), &surface);
-  const auto writer = ProductWriter::create(asset, shared, false, kernels, options, info);
+  const auto writer = ProductWriter::create(asset, shared, false, kernels, options, info, fallback);
   if (!writer) return writer.error();
   const auto texture =
       KernelTexture::create(writer->surface(), writer->kernels(), options, preparation, writer->constants());

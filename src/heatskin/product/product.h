@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heatskin/base/result.h"
@@ -34,6 +35,16 @@ struct ProductInfo {
 /// where a file does not say, with the paper's formula for the preset `paper` and as samplers say otherwise.
 Filter fitFilter(const ProductInfo& info);
 
+/// What programs see that do not know kernels.
+enum class Fallback : std::uint8_t {
+  kVertex,    ///< the kernels' colours at the vertices
+  kOriginal,  ///< the textures of the input, which stay in the file
+  kPlain,     ///< one colour, the mean
+};
+
+/// Names of the fallbacks, in the order of the enum; as on the command line.
+inline constexpr std::string_view kFallbackNames[] = {"vertex", "original", "none"};
+
 /// A triangle of the file and barycentric coordinates for its corners in file order.
 struct TrianglePoint {
   std::uint32_t triangle = 0;
@@ -50,11 +61,14 @@ SurfaceOptions productSurfaceOptions(Method method);
 /// same.
 Result<bool> useStoredGeometry(Asset& asset);
 
-/// The GLB of `kernels` fitted to `asset`, whose surface is `surface`. Quantises. Primitives of one colour
-/// (hasOneColor()) keep it in their material and are left to it, unless all primitives are so.
+/// The GLB of `kernels` fitted to `asset`, whose surface is `surface`: everything the asset's file held
+/// (Asset::file), without the textures that kernels take the place of, unless they are the fallback.
+/// Quantises. Primitives of one colour (hasOneColor()) keep it in their material and are left to it, unless
+/// all primitives are so.
 Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
                                                 const KernelSet& kernels, const EvaluatorOptions& options,
-                                                const ProductInfo& info, const Preparation& preparation = {});
+                                                const ProductInfo& info, const Preparation& preparation = {},
+                                                Fallback fallback = Fallback::kVertex);
 
 /// A product read back: everything needed for colours, from that file alone.
 struct Product {

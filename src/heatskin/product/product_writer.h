@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "heatskin/base/result.h"
@@ -24,7 +25,8 @@ class ProductWriter {
   /// positions of the file (useStoredGeometry()). Otherwise the product gets a surface of its own.
   static Result<ProductWriter> create(const Asset& asset, std::shared_ptr<const Surface> surface,
                                       bool as_readers_build, const KernelSet& kernels,
-                                      const EvaluatorOptions& options, const ProductInfo& info);
+                                      const EvaluatorOptions& options, const ProductInfo& info,
+                                      Fallback fallback = Fallback::kVertex);
   ~ProductWriter();
   ProductWriter(ProductWriter&&) noexcept;
   ProductWriter& operator=(ProductWriter&&) noexcept;
@@ -33,6 +35,10 @@ class ProductWriter {
   const std::shared_ptr<const Surface>& surface() const;
   const KernelSet& kernels() const;
   const ConstantFaces& constants() const;
+
+  /// Words for what the file has besides meshes and kernels, and for what the input had and the file has not.
+  const std::vector<std::string>& kept() const;
+  const std::vector<std::string>& dropped() const;
 
   /// The GLB; `texture` is made of the three above and gives the fallback colours.
   Result<std::vector<std::uint8_t>> finish(const KernelTexture& texture) const;

@@ -1,0 +1,558 @@
+#include "heatskin/product/product_document.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "heatskin/appearance/appearance.h"
+#include "heatskin/io/color_space.h"
+#include "heatskin/io/glb_writer.h"
+#include "heatskin/io/gltf_document.h"
+#include "heatskin/io/gltf_reader.h"
+#include "heatskin/io/image.h"
+#include "heatskin/product/asset_constants.h"
+#include "heatskin/product/product_extension.h"
+
+namespace heatskin {
+namespace {
+
+/// A primitive of the file: mesh and place in it.
+using PrimitiveKey = std::pair<std::size_t, std::size_t>;
+
+/// Whether kernels are needed at all: some primitive has more than one colour.
+bool hasVaryingColor(const Asset& asset) {
+  for (const Mesh& mesh : asset.meshes) {
+    for (const Primitive& primitive : mesh.primitives) {
+      if (!primitive.triangles.empty() && !hasOneColor(asset, primitive)) return true;
+    }
+  }
+  return false;
+}
+
+/// For formats that are not glTF: images that kernels take the place of need not be written first.
+Asset withSmallImages(Asset asset) {
+  std::set<int> needed;
+  for (const Material& material : asset.materials) {
+    if (material.alpha_mode == AlphaMode::kOpaque || material.base_color.texture < 0) continue;
+    needed.insert(asset.textures[static_cast<std::size_t>(material.base_color.texture)].image);
+  }
+  Image pixel;
+  pixel.width = pixel.height = 1;
+  pixel.format = "png";
+  pixel.rgba.assign(4, 255);
+  const auto small = std::make_shared<const Image>(std::move(pixel));
+  for (std::size_t i = 0; i < asset.images.size(); ++i) {
+    if (!needed.contains(static_cast<int>(i))) asset.images[i] = small;
+  }
+  return asset;
+}
+
+GltfJson* member(GltfJson& object, const char* key) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
+}
+
+/// Where a material has its base colour: the object with texture and factor, and their names.
+struct ColorSlot {
+  GltfJson* object;
+  const char* texture;
+  const char* factor;
+};
+
+std::vector<ColorSlot> colorSlots(GltfJson& material) {
+  std::vector<ColorSlot> slots;
+  if (GltfJson* pbr = member(material, "pbrMetallicRoughness"); pbr != nullptr && pbr->is_object())
+    slots.push_back({pbr, "baseColorTexture", "baseColorFactor"});
+  GltfJson* extensions = member(material, "extensions");
+  GltfJson* glossiness =
+      extensions == nullptr ? nullptr : member(*extensions, "KHR_materials_pbrSpecularGlossiness");
+  if (glossiness != nullptr && glossiness->is_object())
+    slots.push_back({glossiness, "diffuseTexture", "diffuseFactor"});
+  return slots;
+}
+
+/// The factor without its colour; glTF's default need not be written.
+void whiten(const ColorSlot& slot) {
+  GltfJson* factor = member(*slot.object, slot.factor);
+  if (factor == nullptr || !factor->is_array() || factor->size() != 4 || !(*factor)[3].is_number()) {
+    slot.object->erase(slot.factor);
+    return;
+  }
+  const double alpha = (*factor)[3].get<double>();
+  if (alpha == 1) {
+    slot.object->erase(slot.factor);
+  } else {
+    *factor = {1, 1, 1, alpha};
+  }
+}
+
+/// Textures by the name of their slot, in all materials.
+std::set<std::string> texturedSlots(const GltfDocument& document) {
+  std::set<std::string> names;
+  const std::function<void(const GltfJson&)> look = [&](const GltfJson& value) {
+    if (value.is_array()) {
+      for (const GltfJson& item : value)
+        look(item);
+    } else if (value.is_object()) {
+      for (const auto& [key, item] : value.items()) {
+        if (key == "extras") continue;
+        if (key.ends_with("Texture") && item.is_object() && item.contains("index")) names.insert(key);
+        look(item);
+      }
+    }
+  };
+  look(document.list("materials"));
+  return names;
+}
+
+/// What else there is besides meshes and base colour, in a word each.
+std::set<std::string> contentsOf(const GltfDocument& document) {
+  std::set<std::string> words = texturedSlots(document);
+  for (const char* list : {"animations", "skins", "cameras", "images"}) {
+    if (!document.list(list).empty()) words.insert(list);
+  }
+  if (document.list("scenes").size() > 1) words.insert("scenes");
+  for (const GltfJson& name : document.list("extensionsUsed")) {
+    if (name.is_string() && name != kExtensionName) words.insert(name.get<std::string>());
+  }
+  if (document.root().contains("asset") && document.root()["asset"].is_object() &&
+      document.root()["asset"].contains("copyright"))
+    words.insert("copyright");
+  for (const GltfJson& node : document.list("nodes")) {
+    if (!node.is_object()) continue;
+    if (node.contains("children")) words.insert("hierarchy");
+    if (node.contains("name")) words.insert("names");
+  }
+  const std::function<void(const GltfJson&)> look_for_extras = [&](const GltfJson& value) {
+    if (value.is_object() && value.contains("extras")) words.insert("extras");
+    if (!value.is_structured()) return;
+    for (const GltfJson& item : value)
+      look_for_extras(item);
+  };
+  look_for_extras(document.root());
+  for (const GltfJson& mesh : document.list("meshes")) {
+    const auto primitives = mesh.is_object() ? mesh.find("primitives") : mesh.end();
+    if (!mesh.is_object() || primitives == mesh.end() || !primitives->is_array()) continue;
+    for (const GltfJson& primitive : *primitives) {
+      if (!primitive.is_object()) continue;
+      if (primitive.contains("targets")) words.insert("morph_targets");
+      const auto attributes = primitive.find("attributes");
+      if (attributes == primitive.end() || !attributes->is_object()) continue;
+      for (const auto& item : attributes->items()) {
+        const std::string& name = item.key();
+        if (name == "NORMAL") words.insert("normals");
+        if (name == "TANGENT") words.insert("tangents");
+        if (name.starts_with("TEXCOORD_")) words.insert("texture_coordinates");
+        if (name.starts_with("_")) words.insert("custom_attributes");
+      }
+    }
+  }
+  return words;
+}
+
+/// Vertex colours of the primitives that share a POSITION accessor, as the file holds them: RGBA, normalised
+/// integers of 8 bits where nobody sees the difference, else of 16.
+class ColorWriter {
+ public:
+  explicit ColorWriter(GltfDocument& document) : document_(document) {}
+
+  void add(const PrimitiveKey& key, const Primitive& primitive) {
+    GltfJson& json = document_.root()["meshes"][key.first]["primitives"][key.second];
+    const auto position = json["attributes"]["POSITION"].get<std::size_t>();
+    Shared& shared = shared_[position];
+    shared.users.push_back(key);
+    const auto count = document_.list("accessors")[position]["count"].get<std::size_t>();
+    shared.colors.resize(count, Vec4f::Ones());
+    for (std::size_t v = 0; v < primitive.colors.size(); ++v) {
+      const std::size_t at = primitive.source_vertices.empty() ? v : primitive.source_vertices[v];
+      if (at < count) shared.colors[at] = primitive.colors[v];
+    }
+  }
+
+  void write() {
+    for (const auto& [position, shared] : shared_) {
+      const std::size_t accessor = place(colorsOf(shared), shared.colors);
+      for (const auto& [mesh, place] : shared.users) {
+        GltfJson& json = document_.root()["meshes"][mesh]["primitives"][place];
+        json["attributes"]["COLOR_0"] = accessor;
+        // Colours that were inside a Draco stream are now outside.
+        GltfJson* extensions = member(json, "extensions");
+        GltfJson* draco = extensions == nullptr ? nullptr : member(*extensions, "KHR_draco_mesh_compression");
+        GltfJson* inside = draco == nullptr ? nullptr : member(*draco, "attributes");
+        if (inside != nullptr && inside->is_object()) inside->erase("COLOR_0");
+      }
+    }
+  }
+
+ private:
+  struct Shared {
+    std::vector<PrimitiveKey> users;
+    std::vector<Vec4f> colors;
+  };
+
+  template <class T>
+  static std::vector<std::uint8_t> packed(const std::vector<Vec4f>& colors) {
+    constexpr auto kMost = static_cast<float>(std::numeric_limits<T>::max());
+    std::vector<T> values;
+    values.reserve(4 * colors.size());
+    for (const Vec4f& color : colors) {
+      for (int c = 0; c < 4; ++c)
+        values.push_back(static_cast<T>(std::lround(std::clamp(color[c], 0.0f, 1.0f) * kMost)));
+    }
+    const auto* first = reinterpret_cast<const std::uint8_t*>(values.data());
+    return {first, first + values.size() * sizeof(T)};
+  }
+
+  /// Eight bits in linear light are coarse where it is dark.
+  static bool eightBitsDo(const std::vector<Vec4f>& colors) {
+    constexpr float kSeen = 2.0f / 255;
+    for (const Vec4f& color : colors) {
+      for (int c = 0; c < 3; ++c) {
+        const float value = std::clamp(color[c], 0.0f, 1.0f), stored = std::round(255 * value) / 255;
+        if (std::abs(srgbFromLinear(value) - srgbFromLinear(stored)) > kSeen) return false;
+      }
+    }
+    return true;
+  }
+
+  /// The accessor of the colours they had, if it is theirs alone: the new ones take its place.
+  std::optional<std::size_t> colorsOf(const Shared& shared) {
+    std::set<std::size_t> theirs;
+    std::size_t uses = 0;
+    for (const auto& [mesh, place] : shared.users) {
+      const GltfJson* color =
+          member(document_.root()["meshes"][mesh]["primitives"][place]["attributes"], "COLOR_0");
+      if (color == nullptr || !color->is_number_unsigned()) return std::nullopt;
+      theirs.insert(color->get<std::size_t>());
+    }
+    if (theirs.size() != 1) return std::nullopt;
+    for (const GltfJson& mesh : document_.list("meshes")) {
+      for (const GltfJson& primitive : mesh.value("primitives", GltfJson::array())) {
+        for (const GltfJson& accessor : primitive.value("attributes", GltfJson::object()))
+          uses += accessor.is_number_unsigned() && accessor.get<std::size_t>() == *theirs.begin() ? 1 : 0;
+      }
+    }
+    return uses == shared.users.size() ? std::optional(*theirs.begin()) : std::nullopt;
+  }
+
+  std::size_t place(std::optional<std::size_t> number, const std::vector<Vec4f>& colors) {
+    constexpr int kUnsignedByte = 5121, kUnsignedShort = 5123;
+    const bool eight = eightBitsDo(colors);
+    GltfJson accessor;
+    accessor["bufferView"] = document_.addBufferView(
+        eight ? packed<std::uint8_t>(colors) : packed<std::uint16_t>(colors), GlbBuilder::Target::kVertices);
+    accessor["componentType"] = eight ? kUnsignedByte : kUnsignedShort;
+    accessor["normalized"] = true;
+    accessor["count"] = colors.size();
+    accessor["type"] = "VEC4";
+    if (!number) return document_.append("accessors", std::move(accessor));
+    document_.root()["accessors"][*number] = std::move(accessor);
+    return *number;
+  }
+
+  GltfDocument& document_;
+  std::map<std::size_t, Shared> shared_;  // by POSITION accessor
+};
+
+}  // namespace
+
+struct ProductDocument::Impl {
+  GltfDocument document;
+  Asset stored;
+  Fallback fallback = Fallback::kVertex;
+  std::vector<std::size_t> constant_materials;
+  std::set<PrimitiveKey> fitted;
+  std::vector<std::string> kept, dropped;
+
+  /// One colour for all that is fitted.
+  void paint(GltfDocument& file, const Vec3f& srgb) const {
+    const GltfJson factor = {linearFromSrgb(srgb[0]), linearFromSrgb(srgb[1]), linearFromSrgb(srgb[2]), 1};
+    for (const auto& [mesh, place] : fitted) {
+      GltfJson& primitive = file.root()["meshes"][mesh]["primitives"][place];
+      primitive["attributes"].erase("COLOR_0");
+      const GltfJson* material = member(primitive, "material");
+      if (material == nullptr || !material->is_number_unsigned()) continue;
+      GltfJson& json = file.root()["materials"][material->get<std::size_t>()];
+      if (colorSlots(json).empty()) json["pbrMetallicRoughness"] = GltfJson::object();
+      for (const ColorSlot& slot : colorSlots(json)) {
+        const GltfJson* old = member(*slot.object, slot.factor);
+        GltfJson painted = factor;
+        if (old != nullptr && old->is_array() && old->size() == 4) painted[3] = (*old)[3];
+        (*slot.object)[slot.factor] = std::move(painted);
+      }
+    }
+  }
+};
+
+namespace {
+
+/// Takes the base colour out of the materials of what is fitted.
+class Stripper {
+ public:
+  Stripper(GltfDocument& document, const Asset& asset, bool keep_constants, Fallback fallback)
+      : document_(document), asset_(asset), fallback_(fallback) {
+    for (const Mesh& mesh : asset.meshes) {
+      for (const Primitive& primitive : mesh.primitives) {
+        const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
+                               static_cast<std::size_t>(primitive.source));
+        (keep_constants && hasOneColor(asset, primitive) ? constant_ : fitted_).insert(key);
+      }
+    }
+  }
+
+  Result<void> strip() {
+    if (fallback_ == Fallback::kOriginal) {
+      separateConstants();
+      return giveConstantsMaterials();
+    }
+    // Who else has the material of a fitted primitive keeps it.
+    std::map<std::size_t, std::vector<PrimitiveKey>> fitted_users;
+    std::set<std::size_t> others;
+    const std::size_t meshes = document_.list("meshes").size();
+    for (std::size_t m = 0; m < meshes; ++m) {
+      const std::size_t count = primitiveCount(m);
+      for (std::size_t p = 0; p < count; ++p) {
+        const std::optional<std::size_t> material = materialOf({m, p});
+        if (!material) continue;
+        if (fitted_.contains({m, p})) {
+          fitted_users[*material].push_back({m, p});
+        } else {
+          others.insert(*material);
+        }
+      }
+    }
+    for (const auto& [material, users] : fitted_users) {
+      std::size_t own = material;
+      if (others.contains(material)) {
+        own = document_.append("materials", document_.list("materials")[material]);
+        for (const PrimitiveKey& user : users)
+          primitiveOf(user)["material"] = own;
+      }
+      if (auto done = stripMaterial(own, asset_.materials[material]); !done) return done.error();
+    }
+    return giveConstantsMaterials();
+  }
+
+  std::vector<std::size_t> constantMaterials() {
+    std::set<std::size_t> found;
+    for (const PrimitiveKey& key : constant_)
+      found.insert(*materialOf(key));
+    return {found.begin(), found.end()};
+  }
+
+  const std::set<PrimitiveKey>& fitted() const { return fitted_; }
+  bool isConstant(const PrimitiveKey& key) const { return constant_.contains(key); }
+
+ private:
+  std::size_t primitiveCount(std::size_t mesh) const {
+    const GltfJson& json = document_.list("meshes")[mesh];
+    const auto primitives = json.find("primitives");
+    return primitives != json.end() && primitives->is_array() ? primitives->size() : 0;
+  }
+  GltfJson& primitiveOf(const PrimitiveKey& key) {
+    return document_.root()["meshes"][key.first]["primitives"][key.second];
+  }
+  std::optional<std::size_t> materialOf(const PrimitiveKey& key) {
+    const GltfJson* material = member(primitiveOf(key), "material");
+    if (material == nullptr || !material->is_number_unsigned()) return std::nullopt;
+    const auto index = material->get<std::size_t>();
+    return index < document_.list("materials").size() ? std::optional(index) : std::nullopt;
+  }
+
+  /// Materials that say the colour of their triangles are not those of what is fitted: a copy for them.
+  void separateConstants() {
+    std::set<std::size_t> of_fitted;
+    for (const PrimitiveKey& key : fitted_) {
+      if (const auto material = materialOf(key)) of_fitted.insert(*material);
+    }
+    std::map<std::size_t, std::size_t> copies;
+    for (const PrimitiveKey& key : constant_) {
+      const auto material = materialOf(key);
+      if (!material || !of_fitted.contains(*material)) continue;
+      const auto [copy, is_new] = copies.try_emplace(*material);
+      if (is_new) copy->second = document_.append("materials", document_.list("materials")[*material]);
+      primitiveOf(key)["material"] = copy->second;
+    }
+  }
+
+  /// A primitive without a material has glTF's default one, which cannot be named.
+  Result<void> giveConstantsMaterials() {
+    std::optional<std::size_t> plain;
+    for (const PrimitiveKey& key : constant_) {
+      if (materialOf(key)) continue;
+      if (!plain) plain = document_.append("materials", GltfJson::object());
+      primitiveOf(key)["material"] = *plain;
+    }
+    return {};
+  }
+
+  Result<void> stripMaterial(std::size_t number, const Material& material) {
+    for (const ColorSlot& slot : colorSlots(document_.root()["materials"][number]))
+      whiten(slot);
+    const Texture* texture = material.base_color.texture < 0
+                                 ? nullptr
+                                 : &asset_.textures[static_cast<std::size_t>(material.base_color.texture)];
+    const Image* image = texture == nullptr || texture->image < 0
+                             ? nullptr
+                             : asset_.images[static_cast<std::size_t>(texture->image)].get();
+    const bool cuts =
+        material.alpha_mode != AlphaMode::kOpaque && image != nullptr && smallestAlpha(*image) < 255;
+    for (std::size_t s = 0; s < colorSlots(document_.root()["materials"][number]).size(); ++s) {
+      ColorSlot slot = colorSlots(document_.root()["materials"][number])[s];
+      GltfJson* use = member(*slot.object, slot.texture);
+      if (use == nullptr) continue;
+      GltfJson* index = member(*use, "index");
+      if (!cuts || index == nullptr || !index->is_number_unsigned()) {
+        slot.object->erase(slot.texture);
+        continue;
+      }
+      const auto white = whiteTexture(index->get<std::size_t>(), *image);
+      if (!white) return white.error();
+      slot = colorSlots(document_.root()["materials"][number])[s];
+      (*member(*slot.object, slot.texture))["index"] = *white;
+    }
+    // An object without members says nothing.
+    GltfJson& json = document_.root()["materials"][number];
+    if (const GltfJson* pbr = member(json, "pbrMetallicRoughness"); pbr != nullptr && pbr->empty())
+      json.erase("pbrMetallicRoughness");
+    return {};
+  }
+
+  /// The texture with its colour replaced by white: what makes its material transparent stays.
+  Result<std::size_t> whiteTexture(std::size_t texture, const Image& image) {
+    if (const auto known = white_.find(texture); known != white_.end()) return known->second;
+    std::vector<std::uint8_t> rgba = image.rgba;
+    for (std::size_t i = 0; i < rgba.size(); i += 4)
+      std::fill_n(rgba.begin() + static_cast<std::ptrdiff_t>(i), 3, std::uint8_t{255});
+    const auto png = encodePng(rgba, image.width, image.height, 4);
+    if (!png) return png.error();
+    GltfJson stored;
+    if (!image.name.empty()) stored["name"] = image.name;
+    stored["bufferView"] = document_.addBufferView(*png);
+    stored["mimeType"] = "image/png";
+    GltfJson copy = GltfJson::object();
+    const GltfJson& original = document_.list("textures")[texture];
+    if (original.contains("sampler")) copy["sampler"] = original["sampler"];
+    if (original.contains("name")) copy["name"] = original["name"];
+    copy["source"] = document_.append("images", std::move(stored));
+    const std::size_t number = document_.append("textures", std::move(copy));
+    white_.emplace(texture, number);
+    return number;
+  }
+
+  GltfDocument& document_;
+  const Asset& asset_;
+  Fallback fallback_;
+  std::set<PrimitiveKey> fitted_, constant_;
+  std::map<std::size_t, std::size_t> white_;  // by texture
+};
+
+}  // namespace
+
+ProductDocument::ProductDocument(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ProductDocument::~ProductDocument() = default;
+ProductDocument::ProductDocument(ProductDocument&&) noexcept = default;
+ProductDocument& ProductDocument::operator=(ProductDocument&&) noexcept = default;
+
+const Asset& ProductDocument::stored() const {
+  return impl_->stored;
+}
+const std::vector<std::size_t>& ProductDocument::constantMaterials() const {
+  return impl_->constant_materials;
+}
+const std::vector<std::string>& ProductDocument::kept() const {
+  return impl_->kept;
+}
+const std::vector<std::string>& ProductDocument::dropped() const {
+  return impl_->dropped;
+}
+
+Result<ProductDocument> ProductDocument::create(const Asset& asset, const ChannelLayout& layout,
+                                                Fallback fallback) {
+  auto impl = std::make_unique<Impl>();
+  impl->fallback = fallback;
+  // glTF is taken as it came; everything else is written as glTF first.
+  Asset made;
+  const Asset* input = &asset;
+  std::vector<std::uint8_t> bytes;
+  if (asset.file == nullptr) {
+    auto encoded = encodeGlb(fallback == Fallback::kOriginal ? asset : withSmallImages(asset));
+    if (!encoded) return encoded.error();
+    bytes = std::move(*encoded);
+    auto read = readGltfBytes(bytes, "product.glb");
+    if (!read) return failure(read.error().message);
+    made = std::move(*read);
+    input = &made;
+  }
+  auto document = GltfDocument::open(asset.file == nullptr ? bytes : *asset.file, asset.path);
+  if (!document) return document.error();
+  impl->document = std::move(*document);
+  const std::set<std::string> before = contentsOf(impl->document);
+
+  Stripper stripper(impl->document, *input, hasVaryingColor(*input) && Appearance::knows(layout), fallback);
+  if (auto done = stripper.strip(); !done) return done.error();
+  impl->constant_materials = stripper.constantMaterials();
+  impl->fitted = stripper.fitted();
+  impl->document.dropUnused();
+  const std::set<std::string> after = contentsOf(impl->document);
+  impl->kept.assign(after.begin(), after.end());
+  std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
+                      std::back_inserter(impl->dropped));
+
+  GltfDocument copy = impl->document;
+  // The kernels of a product that is written again are not what is read here.
+  if (GltfJson* extensions = member(copy.root(), "extensions");
+      extensions != nullptr && extensions->is_object())
+    extensions->erase(kExtensionName);
+  const auto geometry = copy.finish();
+  if (!geometry) return geometry.error();
+  auto stored = readGltfBytes(*geometry, "product.glb");
+  if (!stored) return failure(stored.error().message);
+  impl->stored = std::move(*stored);
+  impl->stored.file = nullptr;
+  for (Mesh& mesh : impl->stored.meshes) {
+    for (Primitive& primitive : mesh.primitives) {
+      const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
+                             static_cast<std::size_t>(primitive.source));
+      if (!stripper.isConstant(key) && fallback == Fallback::kVertex)
+        primitive.colors.resize(primitive.positions.size(), Vec4f::Ones());
+    }
+  }
+  return ProductDocument(std::move(impl));
+}
+
+Result<std::vector<std::uint8_t>> ProductDocument::finish(
+    const Asset& colored, std::span<const std::uint8_t> kernels,
+    const std::function<std::string(std::size_t view)>& json, const Vec3f& mean,
+    const std::string& generator) const {
+  GltfDocument document = impl_->document;
+  if (impl_->fallback == Fallback::kVertex) {
+    ColorWriter writer(document);
+    for (const Mesh& mesh : colored.meshes) {
+      for (const Primitive& primitive : mesh.primitives) {
+        if (primitive.colors.empty()) continue;
+        writer.add({static_cast<std::size_t>(mesh.source), static_cast<std::size_t>(primitive.source)},
+                   primitive);
+      }
+    }
+    writer.write();
+  } else if (impl_->fallback == Fallback::kPlain) {
+    impl_->paint(document, mean);
+  }
+  const std::size_t view = document.addBufferView(kernels);
+  document.useExtension(kExtensionName);
+  document.root()["extensions"][kExtensionName] = GltfJson::parse(json(view));
+  if (!generator.empty()) document.root()["asset"]["generator"] = generator;
+  document.dropUnused();
+  return document.finish();
+}
+
+}  // namespace heatskin

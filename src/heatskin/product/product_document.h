@@ -1,0 +1,55 @@
+#pragma once
+
+// The file of a product before the kernels are in it: the input's glTF document with as little changed as
+// possible. Materials of what is fitted lose the textures that kernels take the place of; everything else
+// stays as it came. An input of another format becomes a glTF document first.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "heatskin/base/channel_layout.h"
+#include "heatskin/base/result.h"
+#include "heatskin/io/asset.h"
+#include "heatskin/product/product.h"
+
+namespace heatskin {
+
+class ProductDocument {
+ public:
+  /// Primitives of one colour (hasOneColor()) keep it in their material and are left to it, unless all are so
+  /// or the layout has channels that materials do not define.
+  static Result<ProductDocument> create(const Asset& asset, const ChannelLayout& layout, Fallback fallback);
+
+  ~ProductDocument();
+  ProductDocument(ProductDocument&&) noexcept;
+  ProductDocument& operator=(ProductDocument&&) noexcept;
+
+  /// What readers of the file get. Primitives that want vertex colours have them, white.
+  const Asset& stored() const;
+
+  /// Materials of the file that say the colour of their triangles: increasing.
+  const std::vector<std::size_t>& constantMaterials() const;
+
+  /// Words for what the file still has and what it has lost.
+  const std::vector<std::string>& kept() const;
+  const std::vector<std::string>& dropped() const;
+
+  /// The GLB with the vertex colours of `colored`, which is stored() with other colours, and the extension:
+  /// its bytes become a buffer view, whose number `json` is asked for. `mean` (sRGB) is what
+  /// everything that is fitted gets with Fallback::kPlain.
+  Result<std::vector<std::uint8_t>> finish(const Asset& colored, std::span<const std::uint8_t> kernels,
+                                           const std::function<std::string(std::size_t view)>& json,
+                                           const Vec3f& mean, const std::string& generator) const;
+
+ private:
+  struct Impl;
+  explicit ProductDocument(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace heatskin
