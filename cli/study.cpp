@@ -87,7 +87,7 @@ class StudyVerb : public Verb {
         "Results of studies\n"
         "that are not about time are the same bytes in every run; their times are in NAME_timing.csv.\n"
         "--max-memory is for all runs together.\n\n"
-        "Examples:\n"
+        "Example:\n"
         "  heatskin study quality -o out --assets my_meshes --seeds 0,1,2\n"
         "  heatskin study merge machine_1 machine_2 -o both");
   }

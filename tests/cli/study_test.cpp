@@ -34,7 +34,8 @@ class StudyCli : public ::testing::Test {
 
 TEST_F(StudyCli, ListsItsStudies) {
   const auto found = names();
-  for (const char* name : {"quality", "efficiency", "scaling", "ablation", "coverage", "gallery"})
+  for (const char* name : {"locality", "geometry", "quality", "efficiency", "scaling", "thermal", "spectral",
+                           "ablation", "coverage", "folds", "gallery"})
     EXPECT_NE(std::find(found.begin(), found.end(), name), found.end()) << name;
 }
 
@@ -117,8 +118,10 @@ TEST_F(StudyCli, AnInterruptKeepsWhatIsFinished) {
     return false;
   };
   options.signal_when = finished;
-  const std::vector<std::string> command = {"study", "quality", "--quick",      "--jobs",
-                                            "1",     "-o",      folder_ / "out"};
+  const std::string manifest = folder_.write("m.toml", "[[method]]\nname = \"pq\"\n");
+  const std::vector<std::string> command = {"study",  "quality", "--quick",      "--jobs",
+                                            "1",      "--seeds", "0,1,2,3",      "--manifest",
+                                            manifest, "-o",      folder_ / "out"};
   const auto outcome = runHeatskin(command, options);
   EXPECT_EQ(outcome.exit_code, 130) << outcome.err;
   EXPECT_TRUE(finished());

@@ -99,13 +99,16 @@ class CoverageStudy final : public Study {
     meshes.push_back(pumpkin);
     FitPlan fits;
     fits.meshes = meshesFor(settings, std::move(meshes));
+    for (MeshSpec& mesh : fits.meshes) {
+      if (mesh.set == pumpkin.set) mesh.vertices = 0;  // also in quick studies: a simplified one has no stem
+    }
     fits.methods = methodsFor(settings, own);
     fits.seeds = seedsFor(settings, {0});
     auto runs = planFits(fits, settings);
     if (!runs) return runs;
     // The stem is that of the pumpkin as it was made.
     for (StudyRun& run : *runs)
-      run.work["stem"] = !run.work["mesh"].contains("file") && !run.work["mesh"].contains("vertices");
+      run.work["stem"] = run.work["mesh"].contains("resolution") && !run.work["mesh"].contains("vertices");
     return runs;
   }
 

@@ -5,9 +5,10 @@
 namespace heatskin::study {
 
 std::span<const std::unique_ptr<Study>> studies() {
-  static const std::array kStudies = {makeGeometryStudy(), makeQualityStudy(),  makeEfficiencyStudy(),
-                                      makeScalingStudy(),  makeSpectralStudy(), makeAblationStudy(),
-                                      makeCoverageStudy(), makeGalleryStudy()};
+  static const std::array kStudies = {makeLocalityStudy(),   makeGeometryStudy(), makeQualityStudy(),
+                                      makeEfficiencyStudy(), makeScalingStudy(),  makeThermalStudy(),
+                                      makeSpectralStudy(),   makeAblationStudy(), makeCoverageStudy(),
+                                      makeFoldsStudy(),      makeGalleryStudy()};
   return kStudies;
 }
 

@@ -15,6 +15,9 @@ std::unique_ptr<Study> makeCoverageStudy();
 std::unique_ptr<Study> makeScalingStudy();
 std::unique_ptr<Study> makeGeometryStudy();
 std::unique_ptr<Study> makeSpectralStudy();
+std::unique_ptr<Study> makeThermalStudy();
+std::unique_ptr<Study> makeLocalityStudy();
+std::unique_ptr<Study> makeFoldsStudy();
 std::unique_ptr<Study> makeGalleryStudy();
 
 }  // namespace heatskin::study

@@ -12,6 +12,7 @@
 #include "heatskin/base/files.h"
 #include "heatskin/base/fingerprint.h"
 #include "heatskin/demo/pumpkin.h"
+#include "heatskin/study/fold_shapes.h"
 #include "heatskin/study/low_poly.h"
 
 namespace heatskin::study {
@@ -121,10 +122,11 @@ Result<MeshSpec> readMesh(const toml::table& table, const fs::path& source) {
   MeshSpec mesh;
   std::string file;
   TableReader reader(table, source);
-  for (auto done : {reader.text("name", mesh.name), reader.text("set", mesh.set), reader.text("file", file),
-                    reader.integer("resolution", 500, 1'000'000, mesh.resolution),
-                    reader.integer("texture_size", 256, 4096, mesh.texture_size),
-                    reader.integer("vertices", 0, 1'000'000, mesh.vertices), reader.finish()}) {
+  for (auto done :
+       {reader.text("name", mesh.name), reader.text("set", mesh.set), reader.text("file", file),
+        reader.text("shape", mesh.shape), reader.integer("resolution", 500, 1'000'000, mesh.resolution),
+        reader.integer("texture_size", 256, 4096, mesh.texture_size),
+        reader.integer("vertices", 0, 1'000'000, mesh.vertices), reader.finish()}) {
     if (!done) return done.error();
   }
   if (!file.empty()) {
@@ -132,9 +134,15 @@ Result<MeshSpec> readMesh(const toml::table& table, const fs::path& source) {
     std::error_code ignored;
     if (!fs::is_regular_file(mesh.file, ignored))
       return manifestError(source, table, fmt::format("there is no file {}", displayPath(mesh.file)));
-    if (table.contains("resolution") || table.contains("texture_size"))
-      return manifestError(source, table,
-                           "'resolution' and 'texture_size' are the pumpkin's; leave out 'file'");
+    if (table.contains("resolution"))
+      return manifestError(source, table, "'resolution' is the pumpkin's; leave out 'file'");
+  }
+  if (!mesh.shape.empty()) {
+    if (!file.empty() || table.contains("resolution") || table.contains("texture_size"))
+      return manifestError(source, table, "'shape' stands alone: no 'file', 'resolution' or 'texture_size'");
+    if (auto made = makeFoldShape(mesh.shape); !made)
+      return manifestError(source, table, made.error().message);
+    if (mesh.name.empty()) mesh.name = mesh.shape;
   }
   if (mesh.name.empty())
     mesh.name = file.empty() ? fmt::format("pumpkin {}", mesh.resolution) : mesh.file.stem().string();
@@ -317,7 +325,9 @@ std::vector<MethodSpec> paperMethods() {
 
 Result<Json> toJson(const MeshSpec& mesh) {
   Json json = {{"name", mesh.name}, {"set", mesh.set}};
-  if (mesh.file.empty()) {
+  if (!mesh.shape.empty()) {
+    json["shape"] = mesh.shape;
+  } else if (mesh.file.empty()) {
     json["resolution"] = mesh.resolution;
     json["texture_size"] = mesh.texture_size;
   } else {
@@ -326,7 +336,10 @@ Result<Json> toJson(const MeshSpec& mesh) {
     json["file"] = displayPath(fs::absolute(mesh.file));
     json["content"] = std::move(*content);
   }
-  if (mesh.vertices > 0) json["vertices"] = mesh.vertices;
+  if (mesh.vertices > 0) {
+    json["vertices"] = mesh.vertices;
+    json["texture_size"] = mesh.texture_size;
+  }
   return json;
 }
 
@@ -340,6 +353,7 @@ MeshSpec meshFromJson(const Json& json) {
   mesh.name = json.value("name", "");
   mesh.set = json.value("set", mesh.set);
   mesh.file = json.value("file", "");
+  mesh.shape = json.value("shape", "");
   mesh.resolution = json.value("resolution", mesh.resolution);
   mesh.texture_size = json.value("texture_size", mesh.texture_size);
   mesh.vertices = json.value("vertices", 0);
@@ -353,7 +367,11 @@ MethodSpec methodFromJson(const Json& json) {
 
 Result<Asset> makeAsset(const MeshSpec& mesh) {
   Asset asset;
-  if (mesh.file.empty()) {
+  if (!mesh.shape.empty()) {
+    auto made = makeFoldShape(mesh.shape);
+    if (!made) return made.error();
+    asset = std::move(*made);
+  } else if (mesh.file.empty()) {
     PumpkinOptions pumpkin;
     pumpkin.resolution = mesh.resolution;
     pumpkin.texture_size = mesh.texture_size;
@@ -366,6 +384,7 @@ Result<Asset> makeAsset(const MeshSpec& mesh) {
   if (mesh.vertices == 0) return asset;
   LowPolyOptions options;
   options.vertices = static_cast<std::size_t>(mesh.vertices);
+  options.texture_size = mesh.texture_size;
   return lowPoly(asset, options);
 }
 

@@ -17,13 +17,15 @@
 
 namespace heatskin::study {
 
-/// A mesh: a file, or (without one) the built-in pumpkin; then simplified if `vertices` asks for that.
+/// A mesh: a file, a shape of fold_shapes.h, or (without either) the built-in pumpkin; then simplified if
+/// `vertices` asks for that.
 struct MeshSpec {
   std::string name;
   std::string set = "main";    ///< which meshes are averaged together: "main", "low", or any other word
-  std::filesystem::path file;  ///< empty: the pumpkin
+  std::filesystem::path file;  ///< empty: made by code
+  std::string shape = {};      ///< of fold_shapes.h; empty: the pumpkin
   int resolution = 3000;       ///< of the pumpkin
-  int texture_size = 1024;     ///< of the pumpkin
+  int texture_size = 1024;     ///< of the pumpkin, and of what is simplified
   int vertices = 0;            ///< simplified to about so many, colours carried over; 0: as it is
 };
 
@@ -52,7 +54,7 @@ struct Subjects {
 ///   lpips = "weights.safetensors"
 ///   [[mesh]]
 ///   name = "spot"
-///   file = "spot.obj"          # or resolution = 3000 for the pumpkin
+///   file = "spot.obj"          # or resolution = 3000 for the pumpkin, or shape = "sheet"
 ///   set = "low"                # default "main"
 ///   vertices = 330             # simplified
 ///   [[method]]
