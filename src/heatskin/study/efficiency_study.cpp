@@ -41,6 +41,7 @@ class EfficiencyStudy final : public Study {
   Result<std::vector<StudyRun>> plan(const StudySettings& settings) const override {
     FitPlan fits;
     fits.meshes = meshesFor(settings, standardMeshes(settings));
+    if (settings.quick) fits.meshes.resize(1);
     fits.methods = methodsFor(settings, paperMethods());
     fits.seeds = seedsFor(settings, {0});
     fits.fresh = true;

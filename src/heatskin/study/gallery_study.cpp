@@ -41,6 +41,7 @@ class GalleryStudy final : public Study {
   Result<std::vector<StudyRun>> plan(const StudySettings& settings) const override {
     FitPlan fits;
     fits.meshes = meshesFor(settings, standardMeshes(settings));
+    if (settings.quick) fits.meshes.resize(1);
     std::vector<MethodSpec> own = paperMethods();
     std::erase_if(own, [](const MethodSpec& method) { return method.name == "thermal"; });
     fits.methods = methodsFor(settings, std::move(own));

@@ -60,6 +60,7 @@ class ThermalStudy final : public Study {
   Result<std::vector<StudyRun>> plan(const StudySettings& settings) const override {
     FitPlan fits;
     fits.meshes = meshesFor(settings, standardMeshes(settings));
+    if (settings.quick) fits.meshes.resize(1);
     fits.methods = methodsFor(settings, {{"hktex", "HKTex", "paper", {"method=spectral"}},
                                          {"thermal", "ThermalRF", "paper", {"method=thermal"}}});
     fits.seeds = seedsFor(settings, {0});
