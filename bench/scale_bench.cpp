@@ -17,29 +17,21 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <malloc.h>
 #include <nlohmann/json.hpp>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "heatskin/appearance/appearance_target.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/memory_budget.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/plural.h"
 #include "heatskin/base/stopwatch.h"
-#include "heatskin/demo/pumpkin.h"
-#include "heatskin/evaluation/evaluate.h"
-#include "heatskin/io/asset.h"
-#include "heatskin/io/glb_writer.h"
-#include "heatskin/operators/preprocessing_cache.h"
-#include "heatskin/pipeline/pipeline.h"
-#include "heatskin/training/fit.h"
+#include "heatskin/study/scale_level.h"
+#include "heatskin/training/config.h"
 
 #include "bench/harness.h"
 #include "bench/scale_figure.h"
-#include "bench/subdivide.h"
 
 extern char** environ;
 
@@ -67,38 +59,11 @@ fs::path defaultAsset() {
   return !folder.empty() && fs::exists(spot, ignored) ? spot : fs::path();
 }
 
-double statusBytes(const std::string& key) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind(key + ":", 0) == 0) return std::stod(line.substr(key.size() + 1)) * 1024;
-  }
-  return 0;
-}
-
-/// Resident bytes now; the high-water mark begins anew.
-double restartPeak() {
-  malloc_trim(0);
-  std::ofstream("/proc/self/clear_refs") << "5";
-  return statusBytes("VmRSS");
-}
-
 // ---- in a child ----
 
 Result<void> makeLevel(const BenchOptions& options, int level, const fs::path& path) {
-  Asset asset;
-  if (const fs::path file = options.asset.empty() ? defaultAsset() : options.asset; !file.empty()) {
-    auto loaded = loadAsset(file);
-    if (!loaded) return loaded.error();
-    asset = std::move(*loaded);
-    subdivide(asset, level);
-  } else {
-    PumpkinOptions pumpkin;
-    pumpkin.resolution = kPumpkin << (2 * level);
-    asset = makePumpkin(pumpkin);
-  }
-  GlbOptions glb;
-  glb.normals = false;
-  return writeGlb(path, asset, glb);
+  return study::writeScaleLevel(options.asset.empty() ? defaultAsset() : options.asset, kPumpkin, level,
+                                path);
 }
 
 Result<BenchReport> measureRow(const BenchOptions& options) {
@@ -108,32 +73,8 @@ Result<BenchReport> measureRow(const BenchOptions& options) {
   config.evaluator.method = *method;
   config.train.steps = options.steps > 0 ? options.steps : kSteps;
   config.train.seed = options.seed;
-
-  const double nothing = restartPeak();
-  Stopwatch watch;
-  auto loaded = loadAsset(options.asset);
-  if (!loaded) return loaded.error();
-  const double load_s = watch.lap();
-  const auto asset = openAssetToFit(std::move(*loaded), *method);
-  if (!asset) return asset.error();
-  const double surface_s = watch.lap();
-  const double load_peak = statusBytes("VmHWM") - nothing;
-  const double input = restartPeak();
-
-  const AppearanceTarget target(asset->appearance, config.train.filter);
-  PreprocessingCache no_cache;
-  FitControl control;
-  control.cache = &no_cache;
-  auto fitted = fit(*asset->surface, target, config, control);
-  if (!fitted) return fitted.error();
-  const auto texture = KernelTexture::withEvaluator(asset->surface, fitted->kernels,
-                                                    config.evaluator.options(), fitted->evaluator);
-  if (!texture) return texture.error();
-  EvaluationOptions evaluation;
-  evaluation.atlas_size = evaluation.view_size = 0;
-  const auto figures = evaluate(*texture, asset->appearance, evaluation);
+  const auto figures = study::measureScale(options.asset, config);
   if (!figures) return figures.error();
-  const double peak = statusBytes("VmHWM");
 
   BenchReport report;
   report.name = "scale";
@@ -141,21 +82,21 @@ Result<BenchReport> measureRow(const BenchOptions& options) {
   const auto add = [&](const char* name, const char* unit, double value) {
     report.rows.push_back(countedRow(name, unit, value));
   };
-  add("vertices", "vertices", asset->surface->vertexCount());
-  add("faces", "faces", asset->surface->faceCount());
-  add("load_s", "s", load_s);
-  add("surface_s", "s", surface_s);
-  add("proxy_s", "s", fitted->preprocess_seconds);
-  add("init_s", "s", fitted->init_seconds);
-  add("setup_s", "s", load_s + surface_s + fitted->init_seconds);
-  add("step_ms", "ms", 1e3 * fitted->median_step_seconds);
+  add("vertices", "vertices", static_cast<double>(figures->vertices));
+  add("faces", "faces", static_cast<double>(figures->faces));
+  add("load_s", "s", figures->load_s);
+  add("surface_s", "s", figures->surface_s);
+  add("proxy_s", "s", figures->proxy_s);
+  add("init_s", "s", figures->init_s);
+  add("setup_s", "s", figures->setup_s);
+  add("step_ms", "ms", figures->step_ms);
   add("query_mpoints_s", "Mpoints/s", figures->query_mpoints_s);
-  add("input_mb", "MB", (input - nothing) * 1e-6);
-  add("load_peak_mb", "MB", load_peak * 1e-6);
-  add("beyond_mb", "MB", (peak - input) * 1e-6);
-  add("psnr", "dB", std::min(figures->surface_psnr_filtered, 200.0));
-  add("seam_p99", "levels", figures->seam ? figures->seam->p99 : 0);
-  add("seam_max", "levels", figures->seam ? figures->seam->maximum : 0);
+  add("input_mb", "MB", figures->input_mb);
+  add("load_peak_mb", "MB", figures->load_peak_mb);
+  add("beyond_mb", "MB", figures->beyond_mb);
+  add("psnr", "dB", figures->psnr);
+  add("seam_p99", "levels", figures->seam_p99);
+  add("seam_max", "levels", figures->seam_max);
   return report;
 }
 

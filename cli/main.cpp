@@ -53,6 +53,7 @@ constexpr VerbEntry kVerbs[] = {
     {"compare", "Measure how two pictures differ: PSNR, SSIM, MS-SSIM, FLIP, LPIPS", makeCompare},
     {"demo-asset", "Write the built-in pumpkin as a GLB", makeDemoAsset},
     {"demo", "Generate, fit and evaluate the built-in pumpkin, with a report; needs no input file", makeDemo},
+    {"study", "Repeat the paper's studies: runs in processes of their own, tables and figures", makeStudy},
     {"bench", "Measure the speed of this machine with built-in benchmarks", makeBench},
 };
 

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "heatskin/base/plural.h"
+#include "heatskin/figures/plot.h"
 
 #include "cli/console.h"
 #include "cli/report_page.h"
@@ -342,8 +343,6 @@ std::string rateMarkdown(const RateDistortion& outcome, const std::string& title
 }
 
 std::string rateDrawing(const RateDistortion& outcome, const std::string& title) {
-  constexpr double kWidth = 900, kHeight = 500, kLeft = 66, kRight = 170, kTop = 44, kBottom = 62;
-  constexpr const char* kInk = "#1d1c1a";
   struct Style {
     const char* color;
     double width;
@@ -366,99 +365,48 @@ std::string rateDrawing(const RateDistortion& outcome, const std::string& title)
   };
   const auto shown = [](double psnr) { return std::min(psnr, kPerfectPsnr); };
 
-  double low_bytes = 1e300, high_bytes = 1, low = 1e300, high = 0;
-  for (const RateRow& row : outcome.rows) {
-    low_bytes = std::min(low_bytes, static_cast<double>(row.bytes));
-    high_bytes = std::max(high_bytes, static_cast<double>(row.bytes));
-    low = std::min(low, shown(row.surface_psnr));
-    high = std::max(high, shown(row.surface_psnr));
-  }
-  const double left = std::log10(std::max(1.0, low_bytes)) - 0.06,
-               right = std::max(std::log10(high_bytes) + 0.06, left + 0.5);
-  low = 5 * std::floor(low / 5);
-  high = std::max(low + 5, 5 * std::ceil(high / 5));
-  const auto x = [&](double bytes) {
-    return kLeft + (std::log10(bytes) - left) / (right - left) * (kWidth - kLeft - kRight);
+  PlotPanel panel;
+  panel.x.label = "bytes, compressed, texture coordinates included (logarithmic)";
+  panel.x.scale = AxisScale::kLogarithmic;
+  panel.x.text = [](double bytes) {
+    return bytes < 1e3   ? fmt::format("{:g} B", bytes)
+           : bytes < 1e6 ? fmt::format("{:g} kB", bytes / 1e3)
+                         : fmt::format("{:g} MB", bytes / 1e6);
   };
-  const auto y = [&](double psnr) {
-    return kTop + (high - shown(psnr)) / (high - low) * (kHeight - kTop - kBottom);
-  };
-
-  std::string svg = fmt::format(
-      R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img" )"
-      R"(aria-label="Surface PSNR over bytes" font-family="system-ui, 'DejaVu Sans', Arial, sans-serif" )"
-      R"(font-size="13" fill="{2}"><rect width="{0}" height="{1}" fill="#ffffff"/>)"
-      "\n",
-      kWidth, kHeight, kInk);
-  const auto text = [&](double at_x, double at_y, std::string_view anchor, std::string_view what,
-                        std::string_view more = {}) {
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", at_x, at_y, anchor,
-                       more, escapeHtml(what));
-  };
-  const auto line = [&](double x1, double y1, double x2, double y2) {
-    svg += fmt::format("<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"#e3e0da\"/>\n",
-                       x1, y1, x2, y2);
-  };
-  text(kLeft, 26, "start", title, " font-size=\"17\" font-weight=\"600\"");
-  for (double psnr = low; psnr <= high; psnr += 5) {
-    line(kLeft, y(psnr), kWidth - kRight, y(psnr));
-    text(kLeft - 8, y(psnr) + 4.5, "end", fmt::format("{:.0f}{}", psnr, psnr >= kPerfectPsnr ? "+" : ""));
-  }
-  // 1, 2 and 5 of each decade, or fewer where their texts would touch.
-  const double decade_width = (kWidth - kLeft - kRight) / (right - left);
-  const std::vector<int> digits = decade_width > 190 ? std::vector{1, 2, 5} : std::vector{1};
-  for (int decade = static_cast<int>(std::floor(left)); decade <= static_cast<int>(std::ceil(right));
-       ++decade) {
-    for (const int digit : digits) {
-      const double bytes = digit * std::pow(10.0, decade);
-      if (std::log10(bytes) < left || std::log10(bytes) > right) continue;
-      line(x(bytes), kTop, x(bytes), kHeight - kBottom);
-      text(x(bytes), kHeight - kBottom + 20, "middle",
-           bytes < 1e3   ? fmt::format("{:.0f} B", bytes)
-           : bytes < 1e6 ? fmt::format("{:.0f} kB", bytes / 1e3)
-                         : fmt::format("{:.0f} MB", bytes / 1e6));
-    }
-  }
-  text(kLeft + (kWidth - kLeft - kRight) / 2, kHeight - 14, "middle",
-       "bytes, compressed, texture coordinates included (logarithmic)");
-  text(0, 0, "middle", "surface PSNR, dB",
-       fmt::format(" transform=\"translate(18 {:.1f}) rotate(-90)\"", kTop + (kHeight - kTop - kBottom) / 2));
-
-  double legend = kTop + 8;
+  panel.y.label = "surface PSNR, dB";
+  panel.y.text = [](double psnr) { return fmt::format("{:g}{}", psnr, psnr >= kPerfectPsnr ? "+" : ""); };
   for (const RateKind kind : kKinds) {
     const RateCurve curve = outcome.curve([&](RateKind k) { return k == kind; });
     if (curve.empty()) continue;
     const Style style = styleOf(kind);
-    svg += fmt::format("<g fill=\"{}\" fill-opacity=\"0.28\">", style.color);
+    PlotSeries all, best;
+    all.color = best.color = style.color;
+    all.mark = PlotMark::kDots;
+    all.radius = 2.6;
+    all.opacity = 0.28;
     for (const RateRow& row : outcome.rows) {
-      if (row.kind == kind)
-        svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2.6\"/>",
-                           x(static_cast<double>(row.bytes)), y(row.surface_psnr));
+      if (row.kind == kind) all.points.push_back({static_cast<double>(row.bytes), shown(row.surface_psnr)});
     }
-    svg += "</g>\n";
-    const std::string stroke =
-        fmt::format("stroke=\"{}\" stroke-width=\"{}\" fill=\"none\"{}", style.color, style.width,
-                    style.dash[0] != 0 ? fmt::format(" stroke-dasharray=\"{}\"", style.dash) : "");
-    svg += fmt::format("<polyline {} points=\"", stroke);
+    best.name = kindTitle(kind);
+    best.width = style.width;
+    best.dash = style.dash;
+    best.radius = kind == RateKind::kKernels ? 5 : 3.2;
     for (const RatePoint& p : curve.points())
-      svg += fmt::format("{:.1f},{:.1f} ", x(p.bytes), y(p.psnr));
-    svg += fmt::format("\"/>\n<g fill=\"{}\">", style.color);
-    for (const RatePoint& p : curve.points())
-      svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\"/>", x(p.bytes), y(p.psnr),
-                         kind == RateKind::kKernels ? 5 : 3.2);
-    svg += "</g>\n";
-    const double at = kWidth - kRight + 16;
-    svg += fmt::format("<line x1=\"{0:.1f}\" y1=\"{2:.1f}\" x2=\"{1:.1f}\" y2=\"{2:.1f}\" {3}/>\n", at,
-                       at + 34, legend, stroke);
-    text(at + 42, legend + 4.5, "start", kindTitle(kind));
-    legend += 24;
+      best.points.push_back({p.bytes, shown(p.psnr)});
+    panel.series.push_back(std::move(all));
+    panel.series.push_back(std::move(best));
   }
-  legend += 10;
-  for (const char* note : {"Lines: the best of a", "kind for its bytes.", "Dots: all others."}) {
-    text(kWidth - kRight + 16, legend, "start", note, " font-size=\"12\" fill=\"#6d6a64\"");
-    legend += 17;
+  // Beyond what counts as perfect there is nothing.
+  for (const RateRow& row : outcome.rows) {
+    if (row.surface_psnr >= kPerfectPsnr) panel.y.high = kPerfectPsnr;
   }
-  return svg + "</svg>\n";
+  Plot plot;
+  plot.title = title;
+  plot.panels.push_back(std::move(panel));
+  plot.panel_width = 860;
+  plot.panel_height = 420;
+  plot.notes = {"Lines: the best of a kind for its bytes. Dots: all others."};
+  return drawPlot(plot);
 }
 
 }  // namespace heatskin::cli

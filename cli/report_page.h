@@ -52,6 +52,5 @@ class ReportPage {
 };
 
 std::string escapeHtml(std::string_view text);
-std::string base64(std::span<const std::uint8_t> bytes);
 
 }  // namespace heatskin::cli

@@ -74,5 +74,6 @@ std::unique_ptr<Verb> makeCompare();
 std::unique_ptr<Verb> makeDemoAsset();
 std::unique_ptr<Verb> makeDemo();
 std::unique_ptr<Verb> makeBench();
+std::unique_ptr<Verb> makeStudy();
 
 }  // namespace heatskin::cli

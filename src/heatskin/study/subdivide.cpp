@@ -1,4 +1,4 @@
-#include "bench/subdivide.h"
+#include "heatskin/study/subdivide.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 
 #include "heatskin/surface/surface.h"
 
-namespace heatskin::bench {
+namespace heatskin::study {
 namespace {
 
 /// Numbers of the middles, by the two ends. Open addressing, at most half full.
@@ -74,4 +74,4 @@ void subdivide(Asset& asset, int times) {
   }
 }
 
-}  // namespace heatskin::bench
+}  // namespace heatskin::study

@@ -5,10 +5,10 @@
 
 #include "heatskin/io/asset.h"
 
-namespace heatskin::bench {
+namespace heatskin::study {
 
 /// Cuts every triangle `times` times. Texture coordinates and colours are interpolated; the polyhedron stays
 /// what it was. Vertices that coincide (texture seams) keep doing so to the bit.
 void subdivide(Asset& asset, int times);
 
-}  // namespace heatskin::bench
+}  // namespace heatskin::study
