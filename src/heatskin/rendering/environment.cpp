@@ -86,17 +86,17 @@ Vec3f openFloorLight(const Environment& environment) {
 Environment studioEnvironment(const Vec3& up, const Vec3& towards_viewer, const Vec3& right) {
   Environment studio;
   studio.up = up;
-  studio.zenith = Vec3f(0.62f, 0.65f, 0.70f);
-  studio.horizon = Vec3f(0.42f, 0.43f, 0.45f);
-  studio.nadir = Vec3f(0.20f, 0.20f, 0.20f);
+  studio.zenith = Vec3f(0.40f, 0.42f, 0.45f);
+  studio.horizon = Vec3f(0.26f, 0.27f, 0.28f);
+  studio.nadir = Vec3f(0.12f, 0.12f, 0.12f);
   const auto lamp = [&](double to_right, double upwards, double to_viewer, double half_angle,
                         const Vec3f& radiance) {
     const Vec3 direction = to_right * right + upwards * up + to_viewer * towards_viewer;
     studio.softboxes.push_back({direction.normalized(), half_angle * kPi / 180, radiance});
   };
-  lamp(-0.75, 1.05, 0.75, 16, Vec3f(9.4f, 9.0f, 8.5f));  // key, slightly warm
-  lamp(1.0, 0.45, 0.55, 24, Vec3f(0.85f, 0.9f, 1.0f));   // fill, slightly cool
-  lamp(0.45, 0.75, -1.0, 14, Vec3f(4.2f, 4.3f, 4.5f));   // rim
+  lamp(-0.80, 1.05, 0.65, 13, Vec3f(13.6f, 13.0f, 12.2f));  // key, slightly warm
+  lamp(1.0, 0.40, 0.55, 22, Vec3f(0.80f, 0.86f, 0.96f));    // fill, slightly cool
+  lamp(0.45, 0.75, -1.0, 14, Vec3f(4.2f, 4.3f, 4.5f));      // rim
   return studio;
 }
 
