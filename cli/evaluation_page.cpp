@@ -99,6 +99,15 @@ void addEvaluation(Json& document, const Evaluation& evaluation) {
   };
   addSeam("seam_jump", evaluation.seam);
   addSeam("reference_seam_jump", evaluation.reference_seam);
+  const auto& five = evaluation.five_frame;
+  document["five_frame_psnr"] = nullptr;
+  if (five) {
+    addDecibels(document, "five_frame_psnr", five->psnr);
+    document["five_frame_ssim"] = jsonNumber(five->ssim);
+    document["five_frame_ms_ssim"] = jsonNumber(five->ms_ssim);
+    if (five->lpips) document["five_frame_lpips"] = jsonNumber(*five->lpips);
+    document["five_frame_samples"] = five->samples;
+  }
   document["query_mpoints_s"] =
       evaluation.query_mpoints_s > 0 ? jsonNumber(evaluation.query_mpoints_s) : Json(nullptr);
 }
@@ -129,6 +138,15 @@ ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
     rows.emplace_back("atlas", pictureText(*evaluation.atlas));
   } else if (!evaluation.atlas_missing.empty()) {
     rows.emplace_back("atlas", "none: " + evaluation.atlas_missing);
+  }
+  if (const auto& five = evaluation.five_frame) {
+    rows.emplace_back(
+        "five frames",
+        fmt::format("{}, SSIM {:.4f}, MS-SSIM {:.4f}{} (lit, {} samples per pixel; equivalent to "
+                    "the HKTex authors' measure)",
+                    decibels(five->psnr), five->ssim, five->ms_ssim,
+                    five->lpips ? fmt::format(", LPIPS {:.4f}", *five->lpips) : std::string(),
+                    five->samples));
   }
   rows.emplace_back("uncovered", fmt::format("{} of the surface (weight sum below 0.5; {} below 1)",
                                              percent(evaluation.coverage_below_half),

@@ -1,7 +1,9 @@
 // heatskin eval and render on products, end to end.
 
 #include <cmath>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -49,6 +51,41 @@ class EvalTest : public ::testing::Test {
   std::string asset_, product_;
 };
 
+TEST_F(EvalTest, FiveFramesAreMeasuredWhenAskedFor) {
+  const auto run = runHeatskin({"eval", product_, "--reference", asset_, "--samples", "1000", "--five-frame",
+                                "--five-frame-samples", "1", "--json", folder_ / "five.json"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  EXPECT_NE(run.out.find("equivalent"), std::string::npos) << run.out;
+  const auto json = nlohmann::json::parse(folder_.read("five.json"));
+  EXPECT_GT(json["five_frame_psnr"], 5);
+  EXPECT_LT(json["five_frame_psnr"], 60);
+  EXPECT_GT(json["five_frame_ssim"], 0);
+  EXPECT_GT(json["five_frame_ms_ssim"], 0);
+  EXPECT_EQ(json["five_frame_samples"], 1);
+  EXPECT_EQ(runHeatskin({"eval", product_, "--reference", asset_, "--five-frame-samples", "4"}).exit_code, 2);
+}
+
+TEST_F(EvalTest, ProductsAndAssetsCanBePathTraced) {
+  for (const std::string& file : {asset_, product_}) {
+    const std::string picture = folder_ / "photo.png";
+    const auto run = runHeatskin(
+        {"render", file, "-o", picture, "--path-traced", "--samples", "2", "--size", "48", "--json", "-"});
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_EQ(nlohmann::json::parse(run.out)["path_traced"], true);
+    EXPECT_TRUE(std::filesystem::exists(picture));
+  }
+  const std::vector<std::vector<std::string>> idle = {{"--samples", "4"},
+                                                      {"--path-traced", "--aa", "2"},
+                                                      {"--path-traced", "--wire", "1"},
+                                                      {"--path-traced", "--mode", "albedo"},
+                                                      {"--path-traced", "--atlas"}};
+  for (const std::vector<std::string>& options : idle) {
+    std::vector<std::string> command = {"render", asset_, "-o", folder_ / "idle.png"};
+    command.insert(command.end(), options.begin(), options.end());
+    EXPECT_EQ(runHeatskin(command).exit_code, 2) << options.back();
+  }
+}
+
 TEST_F(EvalTest, WritesTheKeysOfTheDesignAndAReport) {
   const auto run = runHeatskin({"eval", product_, "--reference", asset_, "--samples", "5000", "--json",
                                 folder_ / "out.json", "--report", folder_ / "report"});
@@ -62,7 +99,7 @@ TEST_F(EvalTest, WritesTheKeysOfTheDesignAndAReport) {
     ASSERT_TRUE(json.contains(key)) << key;
     EXPECT_TRUE(json[key].is_number()) << key;
   }
-  for (const char* key : {"init_s", "preprocess_s", "optimise_s", "median_step_ms"})
+  for (const char* key : {"init_s", "preprocess_s", "optimise_s", "median_step_ms", "five_frame_psnr"})
     EXPECT_TRUE(json.contains(key) && json[key].is_null()) << key;
   EXPECT_EQ(json["method"], "local");
   EXPECT_EQ(json["preset"], "draft");

@@ -7,6 +7,7 @@
 
 #include "heatskin/base/result.h"
 #include "heatskin/base/stopwatch.h"
+#include "heatskin/evaluation/five_frame.h"
 #include "heatskin/evaluation/picture_quality.h"
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/evaluation/seam_jump.h"
@@ -232,6 +233,14 @@ Result<Evaluation> evaluate(const KernelTexture& texture, const Reference& refer
   if (options.view_size > 0) {
     if (auto measured = measureViews(texture, reference, options, progress, result); !measured)
       return measured.error();
+  }
+  if (options.five_frame_samples > 0) {
+    // The authors read textures bilinearly, whatever the fit did.
+    auto measured = measureFiveFrames(texture.surface(), reference.colorSource(Filter::kBilinear),
+                                      textureColors(texture), reference.transparency(Filter::kBilinear),
+                                      options.five_frame_samples, options.seed, options.lpips, progress);
+    if (!measured) return measured.error();
+    result.five_frame = *measured;
   }
   return result;
 }

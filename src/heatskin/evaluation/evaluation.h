@@ -24,6 +24,9 @@ struct SeamJump {
   std::size_t points = 0;
 };
 
+/// Samples per pixel of the five frames with which their PSNR is stable to 0.02 dB (docs/results/local.md).
+inline constexpr int kFiveFrameSamples = 128;
+
 struct EvaluationOptions {
   std::size_t surface_samples = 200'000;
   std::size_t seam_samples = 100'000;  ///< points on edges; 0: no seam jump
@@ -32,6 +35,7 @@ struct EvaluationOptions {
   Filter filter = Filter::kAuto;       ///< of the ground truth, everywhere; the paper's tables use kPaper
   bool flip = false;                   ///< also FLIP, on views and atlas
   const LpipsModel* lpips = nullptr;   ///< also LPIPS
+  int five_frame_samples = 0;          ///< per pixel; 0: no five frames, else at best kFiveFrameSamples
   int query_runs = 5;                  ///< timed runs over the surface samples; 0: no query rate
   std::uint64_t seed = 1;              ///< of the sample points; the same as the command line's default
 };
@@ -58,6 +62,15 @@ struct ChannelQuality {
   std::string name;
   double psnr = 0;       ///< dB against the range; infinite if identical
   double max_error = 0;  ///< largest difference
+};
+
+/// Five lit pictures with floor and background, equivalent to the measure of the HKTex authors
+/// (evaluation/five_frame.h).
+struct FiveFrameQuality {
+  double psnr = 0;  ///< dB, of one squared error over all frames and pixels; infinite if identical
+  double ssim = 0, ms_ssim = 0;  ///< means over the frames
+  std::optional<double> lpips;
+  int samples = 0;  ///< per pixel
 };
 
 struct Evaluation {
@@ -94,6 +107,8 @@ struct Evaluation {
   // At the same points of edges, if there are edges with two faces. What the reference has itself (colours
   // that change at an edge, UV seams that do not match) is no fault of the texture.
   std::optional<SeamJump> seam, reference_seam;
+
+  std::optional<FiveFrameQuality> five_frame;  ///< if asked for
 };
 
 }  // namespace heatskin
