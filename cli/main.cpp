@@ -50,6 +50,8 @@ constexpr VerbEntry kVerbs[] = {
      "Draw an asset or a product: views, turntable, contact sheet, error and coverage maps, UV atlas",
      makeRender},
     {"rd", "Compare kernels with UV textures and vertex colours: quality against bytes and seconds", makeRd},
+    {"import", "Make a product from a model of the HKTex authors", makeImport},
+    {"export", "Write the kernels of a product as a model of the HKTex authors", makeExport},
     {"compare", "Measure how two pictures differ: PSNR, SSIM, MS-SSIM, FLIP, LPIPS", makeCompare},
     {"demo-asset", "Write the built-in pumpkin as a GLB", makeDemoAsset},
     {"demo", "Generate, fit and evaluate the built-in pumpkin, with a report; needs no input file", makeDemo},

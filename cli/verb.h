@@ -70,6 +70,8 @@ std::unique_ptr<Verb> makeEval();
 std::unique_ptr<Verb> makeQuery();
 std::unique_ptr<Verb> makeRender();
 std::unique_ptr<Verb> makeRd();
+std::unique_ptr<Verb> makeImport();
+std::unique_ptr<Verb> makeExport();
 std::unique_ptr<Verb> makeCompare();
 std::unique_ptr<Verb> makeDemoAsset();
 std::unique_ptr<Verb> makeDemo();

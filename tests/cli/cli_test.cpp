@@ -24,8 +24,9 @@ constexpr const char* kDirty =
     "v 1 1 1\nv 1 -1 -1\nv -1 1 -1\nv -1 -1 1\nv 9 9 9\n"
     "f 1 2 3\nf 1 4 2\nf 1 3 4\nf 1 3 4\nf 1 1 2\n";
 
-const std::vector<std::string> kVerbs = {"fit",        "inspect", "query", "eval", "render", "compare",
-                                         "demo-asset", "demo",    "bench", "rd",   "study"};
+const std::vector<std::string> kVerbs = {"fit",     "inspect",    "query", "eval",  "render",
+                                         "compare", "demo-asset", "demo",  "bench", "rd",
+                                         "import",  "export",     "study"};
 
 /// Exactly one line that says what went wrong, and nothing else.
 void expectError(const ProcessOutcome& outcome, int code) {

@@ -112,7 +112,7 @@ Result<TensorFile> TensorFile::parse(std::vector<std::uint8_t> bytes, std::strin
   file.bytes_ = std::move(bytes);
   file.name_ = std::move(name);
   if (file.bytes_.size() > kMaxBytes)
-    return file.refuse("larger than 1 GiB, this is not a file of LPIPS weights");
+    return file.refuse("larger than 1 GiB, which no file of arrays that we need is");
   if (file.bytes_.size() < 8) return file.refuse("too short to be a .safetensors or .npz file");
   if (file.bytes_[0] == 0x80 && file.bytes_[1] <= 5)
     return file.refuse(
@@ -124,7 +124,7 @@ Result<TensorFile> TensorFile::parse(std::vector<std::uint8_t> bytes, std::strin
   if (file.entries_.empty()) return file.refuse("holds no array");
   return file;
 } catch (const std::bad_alloc&) {
-  return failure("out of memory while reading a weight file");
+  return failure("out of memory while reading a file of arrays");
 }
 
 std::vector<std::string> TensorFile::tensorNames() const {
@@ -239,8 +239,8 @@ Result<void> TensorFile::indexNpz() {
     entry.deflated = method == 8;
     constexpr std::size_t kZip64 = std::numeric_limits<std::uint32_t>::max();
     if (entry.stored_bytes == kZip64 || entry.inflated_bytes == kZip64 || local == kZip64)
-      return refuse(
-          fmt::format("array '{}' needs zip64, which is not read: no weight file is that large", tensor));
+      return refuse(fmt::format(
+          "array '{}' needs zip64, which is not read: no file of arrays that we need is that large", tensor));
     if (local > size || size - local < kLocalBytes || std::memcmp(bytes_.data() + local, "PK\3\4", 4) != 0)
       return refuse(fmt::format("array '{}' is not where the archive's directory says", tensor));
     entry.begin = local + kLocalBytes + load<std::uint16_t>(bytes_.data() + local + 26) +
@@ -286,11 +286,13 @@ Result<Tensor> TensorFile::read(const std::string& tensor) const try {
   if (npz_) return readNpy(tensor, entry);
   return Tensor{entry.shape, decode(bytes_.data() + entry.begin, entry.stored_bytes, entry.type)};
 } catch (const std::bad_alloc&) {
-  return failure("out of memory while reading a weight file");
+  return failure("out of memory while reading a file of arrays");
 }
 
-Result<Tensor> TensorFile::readNpy(const std::string& tensor, const Entry& entry) const {
-  const auto unpacked = unpack(tensor, entry);
+Result<TensorFile::Npy> TensorFile::openNpy(const std::string& tensor, const Entry& entry,
+                                            std::size_t (*bytes_of)(std::string_view),
+                                            const char* wanted) const {
+  auto unpacked = unpack(tensor, entry);
   if (!unpacked) return unpacked.error();
   const std::vector<std::uint8_t>& npy = *unpacked;
   const auto wrong = [&](const std::string& what) {
@@ -308,25 +310,62 @@ Result<Tensor> TensorFile::readNpy(const std::string& tensor, const Entry& entry
 
   const std::string_view order = npyField(header, "fortran_order");
   if (!order.starts_with("False")) return wrong("is in Fortran order: save numpy.ascontiguousarray of it");
-  Type type = Type::kF32;
-  std::size_t element_bytes = 4;
   const std::string_view descr = npyField(header, "descr");
-  if (descr.starts_with("'<f2'")) {
-    type = Type::kF16;
-    element_bytes = 2;
-  } else if (descr.starts_with("'<f8'")) {
-    type = Type::kF64;
-    element_bytes = 8;
-  } else if (!descr.starts_with("'<f4'")) {
-    return wrong("is not of type float16, float32 or float64 (little-endian)");
-  }
+  const std::size_t end = descr.starts_with("'") ? descr.find('\'', 1) : std::string_view::npos;
+  const std::string_view type = end == std::string_view::npos ? std::string_view{} : descr.substr(1, end - 1);
+  const std::size_t element_bytes = bytes_of(type);
+  if (element_bytes == 0) return wrong(fmt::format("is not of type {} (little-endian)", wanted));
   auto shape = npyShape(npyField(header, "shape"));
   if (!shape) return wrong("has a shape that cannot be read");
   const std::size_t data_bytes = npy.size() - start - header_bytes;
   const auto count = elementCount(*shape, data_bytes);
   if (!count || *count * element_bytes != data_bytes)
     return wrong("has a shape that does not match its data");
-  return Tensor{std::move(*shape), decode(npy.data() + start + header_bytes, data_bytes, type)};
+  std::string type_name(type);  // `type` looks into what is moved
+  return Npy{std::move(*unpacked), start + header_bytes, std::move(type_name), std::move(*shape)};
+}
+
+Result<Tensor> TensorFile::readNpy(const std::string& tensor, const Entry& entry) const {
+  constexpr auto kBytesOf = [](std::string_view type) -> std::size_t {
+    return type == "<f4" ? 4 : type == "<f2" ? 2 : type == "<f8" ? 8 : 0;
+  };
+  auto npy = openNpy(tensor, entry, kBytesOf, "float16, float32 or float64");
+  if (!npy) return npy.error();
+  const Type type = npy->type == "<f2" ? Type::kF16 : npy->type == "<f8" ? Type::kF64 : Type::kF32;
+  return Tensor{std::move(npy->shape),
+                decode(npy->bytes.data() + npy->begin, npy->bytes.size() - npy->begin, type)};
+}
+
+std::size_t TensorFile::unpackedBytes(const std::string& tensor) const {
+  const auto found = entries_.find(tensor);
+  return found == entries_.end() ? 0 : found->second.inflated_bytes;
+}
+
+Result<IntegerTensor> TensorFile::readIntegers(const std::string& tensor) const try {
+  const auto found = entries_.find(tensor);
+  if (found == entries_.end()) return refuse(fmt::format("no array '{}'", tensor));
+  if (!npz_) return refuse(fmt::format("array '{}': integers are read from .npz files only", tensor));
+  constexpr auto kBytesOf = [](std::string_view type) -> std::size_t {
+    if (type == "<i2" || type == "<u2") return 2;
+    if (type == "<i4" || type == "<u4") return 4;
+    return type == "<i8" ? 8 : 0;
+  };
+  auto npy = openNpy(tensor, found->second, kBytesOf, "int16, int32, int64, uint16 or uint32");
+  if (!npy) return npy.error();
+  IntegerTensor result{std::move(npy->shape), {}};
+  const std::size_t element_bytes = kBytesOf(npy->type);
+  result.values.reserve((npy->bytes.size() - npy->begin) / element_bytes);
+  for (std::size_t at = npy->begin; at < npy->bytes.size(); at += element_bytes) {
+    const std::uint8_t* element = npy->bytes.data() + at;
+    if (npy->type == "<i2") result.values.push_back(load<std::int16_t>(element));
+    if (npy->type == "<u2") result.values.push_back(load<std::uint16_t>(element));
+    if (npy->type == "<i4") result.values.push_back(load<std::int32_t>(element));
+    if (npy->type == "<u4") result.values.push_back(load<std::uint32_t>(element));
+    if (npy->type == "<i8") result.values.push_back(load<std::int64_t>(element));
+  }
+  return result;
+} catch (const std::bad_alloc&) {
+  return failure("out of memory while reading a file of arrays");
 }
 
 std::vector<float> TensorFile::decode(const std::uint8_t* data, std::size_t bytes, Type type) {

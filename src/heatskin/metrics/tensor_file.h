@@ -1,12 +1,12 @@
 #pragma once
 
-// Named float arrays from .safetensors and .npz files, as machine-learning tools write them. Nothing is
-// executed, nothing is trusted: every length is checked before it is used.
+// Named arrays from .safetensors and .npz files, as machine-learning tools write them. Nothing is executed,
+// nothing is trusted: every length is checked before it is used.
 //
 //   .safetensors  8 bytes little-endian header length, JSON header, raw little-endian data; F32, F16, BF16,
 //                 F64
 //   .npz          a zip archive (stored or deflated; no zip64, no encryption) of .npy files, versions 1 to 3,
-//                 C order, dtypes <f4, <f2, <f8
+//                 C order, dtypes <f4, <f2, <f8; as integers <i2, <i4, <i8, <u2, <u4
 // The format is told by the first bytes, not by the name.
 
 #include <cstddef>
@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heatskin/base/result.h"
@@ -23,6 +24,11 @@ namespace heatskin {
 struct Tensor {
   std::vector<std::size_t> shape;
   std::vector<float> values;  // row-major
+};
+
+struct IntegerTensor {
+  std::vector<std::size_t> shape;
+  std::vector<std::int64_t> values;  // row-major
 };
 
 /// A file's table of contents over its bytes; arrays are decoded when asked for.
@@ -44,6 +50,12 @@ class TensorFile {
   /// Decodes one array to float32; its values may be anything, also infinite or not-a-number.
   Result<Tensor> read(const std::string& tensor) const;
 
+  /// Decodes one array of integers; of .npz files only.
+  Result<IntegerTensor> readIntegers(const std::string& tensor) const;
+
+  /// Bytes that an array takes when it is unpacked, header included; 0 if there is none of that name.
+  std::size_t unpackedBytes(const std::string& tensor) const;
+
  private:
   enum class Type { kF16, kBf16, kF32, kF64 };
   struct Entry {
@@ -63,6 +75,17 @@ class TensorFile {
   Result<void> indexSafetensors();
   Result<void> indexNpz();
   Result<std::vector<std::uint8_t>> unpack(const std::string& tensor, const Entry& entry) const;
+
+  /// An .npy file, its header read and its size checked against the element size `bytes_of` gives for the
+  /// type, 0 for types that are not wanted.
+  struct Npy {
+    std::vector<std::uint8_t> bytes;
+    std::size_t begin = 0;  // of the elements
+    std::string type;       // "<f4"
+    std::vector<std::size_t> shape;
+  };
+  Result<Npy> openNpy(const std::string& tensor, const Entry& entry,
+                      std::size_t (*bytes_of)(std::string_view), const char* wanted) const;
   Result<Tensor> readNpy(const std::string& tensor, const Entry& entry) const;
 
   std::string name_;
