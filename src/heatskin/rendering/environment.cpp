@@ -7,10 +7,8 @@
 namespace heatskin {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
-
 double solidAngle(const Softbox& box) {
-  return 2 * kPi * (1 - std::cos(box.half_angle));
+  return 2 * std::numbers::pi * (1 - std::cos(box.half_angle));
 }
 
 bool inside(const Softbox& box, const Vec3& direction) {
@@ -53,7 +51,7 @@ SoftboxSampler::SoftboxSampler(const Environment& environment) {
 Vec3 SoftboxSampler::sample(const Vec2& u, double which) const {
   const auto chosen =
       std::find_if(boxes_.begin(), boxes_.end() - 1, [&](const Box& box) { return which < box.until; });
-  const double z = 1 - u.x() * (1 - chosen->least_cosine), turn = 2 * kPi * u.y();
+  const double z = 1 - u.x() * (1 - chosen->least_cosine), turn = 2 * std::numbers::pi * u.y();
   const double r = std::sqrt(std::max(0.0, 1 - z * z));
   return r * std::cos(turn) * chosen->x_axis + r * std::sin(turn) * chosen->y_axis + z * chosen->direction;
 }
@@ -74,7 +72,7 @@ Vec3f openFloorLight(const Environment& environment) {
   for (int i = 0; i < kRings; ++i) {
     const double z2 = (i + 0.5) / kRings, r = std::sqrt(1 - z2);
     for (int j = 0; j < kTurns; ++j) {
-      const double turn = 2 * kPi * (j + 0.5) / kTurns;
+      const double turn = 2 * std::numbers::pi * (j + 0.5) / kTurns;
       const Vec3 direction =
           r * std::cos(turn) * x_axis + r * std::sin(turn) * y_axis + std::sqrt(z2) * environment.up;
       sum += (environment.dome(direction) + environment.lamps(direction)).cast<double>();
@@ -92,7 +90,7 @@ Environment studioEnvironment(const Vec3& up, const Vec3& towards_viewer, const 
   const auto lamp = [&](double to_right, double upwards, double to_viewer, double half_angle,
                         const Vec3f& radiance) {
     const Vec3 direction = to_right * right + upwards * up + to_viewer * towards_viewer;
-    studio.softboxes.push_back({direction.normalized(), half_angle * kPi / 180, radiance});
+    studio.softboxes.push_back({direction.normalized(), half_angle * std::numbers::pi / 180, radiance});
   };
   lamp(-0.80, 1.05, 0.65, 13, Vec3f(13.6f, 13.0f, 12.2f));  // key, slightly warm
   lamp(1.0, 0.40, 0.55, 22, Vec3f(0.80f, 0.86f, 0.96f));    // fill, slightly cool

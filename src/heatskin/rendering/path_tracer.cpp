@@ -18,8 +18,6 @@
 namespace heatskin {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
-
 /// Paths that advance together: enough to ask colour sources for many points at once; some 30 MB.
 constexpr std::size_t kWave = std::size_t{1} << 17;
 constexpr std::size_t kPathsPerBlock = 512;
@@ -391,7 +389,7 @@ class Tracer {
       const LampSample lamp = drawLamp(path, bounce);
       const double cosine = lamp.direction.dot(up);
       if (cosine > 0 && lamp.density > 0) {
-        const double own = cosine / kPi;
+        const double own = cosine / std::numbers::pi;
         const Vec3f light =
             static_cast<float>(own / (lamp.density + own)) * lamp.radiance;  // balance heuristic
         LampRay& ray = lamp_rays_[i];
@@ -405,7 +403,7 @@ class Tracer {
     const Vec3 local = cosineDirection(numbers_.pair(path.pixel, path.sample, dimension(bounce, kDirection)));
     if (!(local.z() > 0)) return false;
     path.ray = {origin, frame.world(local)};
-    path.density = local.z() / kPi;
+    path.density = local.z() / std::numbers::pi;
     for (std::size_t s = 0; s < colors_.size(); ++s)
       throughput_[s][p] *= albedo;
     if (caught) path.open += arrivingFrom(path.ray.direction, path.density);

@@ -7,8 +7,6 @@
 namespace heatskin {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
-
 /// Neither lobe is drawn more seldom: what it alone reaches would be found too rarely.
 constexpr double kLeastShare = 0.1;
 
@@ -28,7 +26,7 @@ bool above(const Vec3& direction) {
 
 /// A point of the unit disc, uniformly.
 Vec2 discPoint(const Vec2& u) {
-  const double r = std::sqrt(u.x()), turn = 2 * kPi * u.y();
+  const double r = std::sqrt(u.x()), turn = 2 * std::numbers::pi * u.y();
   return {r * std::cos(turn), r * std::sin(turn)};
 }
 
@@ -55,7 +53,7 @@ double PrincipledBsdf::normals(const Vec3& half) const {
   const double a2 = square(alpha_);
   // 1 - z^2 from x and y: no cancellation near the peak of a narrow lobe.
   const double d = a2 * square(half.z()) + square(half.x()) + square(half.y());
-  return a2 / (kPi * square(d));
+  return a2 / (std::numbers::pi * square(d));
 }
 
 /// Smith's G1: the part of the microfacets that is not masked.
@@ -79,7 +77,7 @@ ByBaseColor PrincipledBsdf::value(const Vec3& out, const Vec3& in) const {
   const double fo = schlick(out.z()), fi = schlick(in.z());
   const double retro = 2 * options_.roughness * square(cosine);
   const double diffuse = (1 - 0.5 * fo) * (1 - 0.5 * fi) + retro * (fo + fi + fo * fi * (retro - 1));
-  result.tinted += dielectric * diffuse / kPi;
+  result.tinted += dielectric * diffuse / std::numbers::pi;
   return result;
 }
 
@@ -100,7 +98,7 @@ double PrincipledBsdf::specularDensity(const Vec3& out, const Vec3& half) const 
 double PrincipledBsdf::density(const Vec3& out, const Vec3& in) const {
   if (!above(out) || !above(in)) return 0;
   const double share = specularShare(out);
-  return share * specularDensity(out, (out + in).normalized()) + (1 - share) * in.z() / kPi;
+  return share * specularDensity(out, (out + in).normalized()) + (1 - share) * in.z() / std::numbers::pi;
 }
 
 std::optional<PrincipledBsdf::Sample> PrincipledBsdf::sample(const Vec3& out, const Vec2& u,
