@@ -18,8 +18,6 @@
 namespace heatskin {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
-
 /// Sides of pictures: enough pixels to look at, fewer where the program is sanitised.
 constexpr int kSide = testing::casesToTry(64, 24);
 
@@ -57,14 +55,14 @@ Vec3 reflected(const Environment& environment, const Vec3& normal, const Vec3& t
   for (int i = 0; i < kRings; ++i) {
     const double z2 = (i + 0.5) / kRings;  // equal shares of cosine-weighted solid angle
     for (int j = 0; j < kTurns; ++j) {
-      const double turn = 2 * kPi * (j + 0.5) / kTurns, r = std::sqrt(1 - z2);
+      const double turn = 2 * std::numbers::pi * (j + 0.5) / kTurns, r = std::sqrt(1 - z2);
       const Vec3 in(r * std::cos(turn), r * std::sin(turn), std::sqrt(z2));
       const Vec3 world = in.x() * x_axis + in.y() * y_axis + in.z() * normal;
       const Vec3f light = environment.dome(world) + environment.lamps(world);
       sum += bsdf.value(out, in)(base_color).cwiseProduct(light).cast<double>();
     }
   }
-  return sum * kPi / (kRings * kTurns);
+  return sum * std::numbers::pi / (kRings * kTurns);
 }
 
 /// Differences of a picture of the sphere from the quadrature.

@@ -15,8 +15,6 @@
 namespace heatskin {
 namespace {
 
-constexpr double kPi = std::numbers::pi;
-
 Vec3 direction(double cosine, double turn = 0) {
   const double sine = std::sqrt(1 - cosine * cosine);
   return {sine * std::cos(turn), sine * std::sin(turn), cosine};
@@ -27,9 +25,9 @@ double overHemisphere(const std::function<double(const Vec3&)>& f, int rings = 4
   double sum = 0;
   for (int i = 0; i < rings; ++i) {
     for (int j = 0; j < turns; ++j)
-      sum += f(direction((i + 0.5) / rings, 2 * kPi * (j + 0.5) / turns));
+      sum += f(direction((i + 0.5) / rings, 2 * std::numbers::pi * (j + 0.5) / turns));
   }
-  return sum * 2 * kPi / (rings * turns);
+  return sum * 2 * std::numbers::pi / (rings * turns);
 }
 
 std::vector<PrincipledOptions> materials() {
@@ -79,8 +77,8 @@ TEST(Principled, IsReciprocalAndOneSided) {
 TEST(Principled, LooksStraightOnLikeLambertWithAHighlight) {
   const Vec3 up(0, 0, 1);
   const ByBaseColor value = PrincipledBsdf().value(up, up);
-  EXPECT_NEAR(value.tinted, 1 / kPi, 1e-15);
-  EXPECT_NEAR(value.plain, 0.04 / (kPi * 0.25 * 0.25) / 4, 1e-12);  // F D / 4, alpha 0.25
+  EXPECT_NEAR(value.tinted, 1 / std::numbers::pi, 1e-15);
+  EXPECT_NEAR(value.plain, 0.04 / (std::numbers::pi * 0.25 * 0.25) / 4, 1e-12);  // F D / 4, alpha 0.25
 }
 
 /// Chi-squared of drawn directions against a density, divided by the degrees of freedom: near 1 if both
@@ -92,9 +90,11 @@ double histogramMisfit(const PrincipledBsdf& drawn_from, const PrincipledBsdf& e
   std::vector<double> expected(kRings * kTurns, 0.0), seen(kRings * kTurns, 0.0);
   for (int i = 0; i < kRings * kFine; ++i) {
     for (int j = 0; j < kTurns * kFine; ++j) {
-      const double z = (i + 0.5) / (kRings * kFine), turn = 2 * kPi * (j + 0.5) / (kTurns * kFine);
+      const double z = (i + 0.5) / (kRings * kFine),
+                   turn = 2 * std::numbers::pi * (j + 0.5) / (kTurns * kFine);
       expected[static_cast<std::size_t>(i / kFine * kTurns + j / kFine)] +=
-          expected_of.density(out, direction(z, turn)) * 2 * kPi / (kRings * kFine * kTurns * kFine);
+          expected_of.density(out, direction(z, turn)) * 2 * std::numbers::pi /
+          (kRings * kFine * kTurns * kFine);
     }
   }
   const RandomStream random(5, 1);
@@ -102,9 +102,9 @@ double histogramMisfit(const PrincipledBsdf& drawn_from, const PrincipledBsdf& e
     const auto sample = drawn_from.sample(out, pairOf(random, 2 * n), random.uniform(2 * n + 1));
     if (!sample) continue;
     double turn = std::atan2(sample->in.y(), sample->in.x());
-    if (turn < 0) turn += 2 * kPi;
+    if (turn < 0) turn += 2 * std::numbers::pi;
     const int i = std::min(kRings - 1, static_cast<int>(sample->in.z() * kRings));
-    const int j = std::min(kTurns - 1, static_cast<int>(turn / (2 * kPi) * kTurns));
+    const int j = std::min(kTurns - 1, static_cast<int>(turn / (2 * std::numbers::pi) * kTurns));
     seen[static_cast<std::size_t>(i * kTurns + j)] += 1;
   }
   double misfit = 0;
