@@ -128,8 +128,10 @@ TEST(Principled, DirectionsAreDrawnWithTheDensityThatIsSaid) {
 }
 
 TEST(Principled, TheHistogramFindsAWrongDensity) {
-  const PrincipledBsdf bsdf({0.5, 0, 1.5}), slightly_rougher({0.6, 0, 1.5});
-  EXPECT_GT(histogramMisfit(bsdf, slightly_rougher, direction(0.6, 0.4)), 2.0);
+  // Fewer draws, in sanitised builds, tell only larger errors.
+  const double roughness = testing::casesToTry<double>(0.6, 1.0);
+  const PrincipledBsdf bsdf({0.5, 0, 1.5}), rougher({roughness, 0, 1.5});
+  EXPECT_GT(histogramMisfit(bsdf, rougher, direction(0.6, 0.4)), 2.0);
 }
 
 TEST(Principled, DensitiesIntegrateToTheShareOfDirectionsThatAreKept) {
