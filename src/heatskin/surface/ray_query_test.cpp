@@ -89,7 +89,7 @@ TEST(RayQuery, EqualsTheBruteForceTwin) {
     EXPECT_GE(hit.point.barycentric.minCoeff(), 0);
     EXPECT_LT((surface.position(hit.point) - ray.origin - hit.t * ray.direction).norm(), 1e-12);
   }
-  EXPECT_GT(hits, static_cast<int>(count / 4));
+  EXPECT_GT(hits, static_cast<int>(count / 8)) << "a fair share, of few rays as of many";
 }
 
 /// Rays from inside of a closed surface at its vertices and edges: every one must hit something.
