@@ -81,8 +81,9 @@ class Eval : public Verb {
         "seams.\n"
         "--five-frame traces 5 pictures of 256 x 256 pixels in light from everywhere, on a floor, with the "
         "same\n"
-        "paths for product and reference; every pixel counts. With the default samples its PSNR is stable to "
-        "0.02 dB.\n\n"
+        "paths for product and reference; every pixel counts. Compare only figures made with "
+        "the same\n"
+        "--five-frame-samples.\n\n"
         "Example:\n"
         "  heatskin eval spot_fit.glb --reference spot.obj --report spot_report --json -");
     app_ = &app;
