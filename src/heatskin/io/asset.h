@@ -79,8 +79,12 @@ struct Primitive {
   std::vector<Vec3> positions;              // [P]
   std::vector<std::vector<Vec2f>> uv_sets;  // [sets][P]; an absent set in between is an empty vector
   std::vector<Vec4f> colors;                // [P] or empty; linear RGBA
-  std::vector<std::uint32_t> triangles;     // [3 T], indices into positions
-  int material = -1;                        ///< index into Asset::materials, -1: default material (white)
+  std::vector<Vec3f> normals;  // [P] or empty; unit, or zero where the file's could not be used. Without one
+                               // a glTF face is flat; OBJ and PLY leave it to the program
+  std::vector<Vec4f>
+      tangents;  // [P] or empty; unit (or zero) and w = +1 or -1, as in glTF; only with normals
+  std::vector<std::uint32_t> triangles;  // [3 T], indices into positions
+  int material = -1;                     ///< index into Asset::materials, -1: default material (white)
 
   /// Where it comes from, for those who write a glTF file back (Asset::file): its number in its mesh there,
   /// and its vertices among those of its POSITION (empty: all, in order). -1: not from a glTF file.

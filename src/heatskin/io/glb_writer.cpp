@@ -252,6 +252,19 @@ class AssetWriter {
     return reach > kFarForStorage * box.sizes().maxCoeff() ? Vec3(box.center()) : Vec3(Vec3::Zero());
   }
 
+  /// The normals the primitive has, and ours where it has none.
+  std::vector<Vec3f> normalsToWrite(const Primitive& primitive) const {
+    const bool complete = primitive.normals.size() == primitive.positions.size();
+    const auto usable = [](const Vec3f& n) { return n.allFinite() && !n.isZero(); };
+    if (complete && std::all_of(primitive.normals.begin(), primitive.normals.end(), usable))
+      return primitive.normals;
+    std::vector<Vec3f> normals = shadingNormals(primitive, options_.crease_degrees);
+    for (std::size_t i = 0; complete && i < normals.size(); ++i) {
+      if (usable(primitive.normals[i])) normals[i] = primitive.normals[i];
+    }
+    return normals;
+  }
+
   GltfJson writePrimitive(const Primitive& primitive, const Vec3& center) {
     const std::size_t count = primitive.positions.size();
     std::vector<float> values;
@@ -265,7 +278,7 @@ class AssetWriter {
 
     if (options_.normals) {
       values.clear();
-      for (const Vec3f& normal : shadingNormals(primitive, options_.crease_degrees)) {
+      for (const Vec3f& normal : normalsToWrite(primitive)) {
         values.insert(values.end(), {normal.x(), normal.y(), normal.z()});
       }
       attributes["NORMAL"] = builder_.addFloats(values, 3, false);
