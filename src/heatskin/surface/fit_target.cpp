@@ -63,6 +63,8 @@ void identifyLayout(const ChannelLayout& layout, Fingerprint& fingerprint) {
                                            static_cast<double>(group.range[1]), group.rate, group.weight};
     fingerprint.add(std::span<const char>(group.name));
     fingerprint.add(std::span<const double>(numbers));
+    if (group.isTangent())
+      fingerprint.add(std::span<const char>(kChannelKindNames[static_cast<std::size_t>(group.kind)]));
   }
 }
 

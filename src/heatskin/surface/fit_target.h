@@ -30,7 +30,8 @@ class FitTarget {
   /// What the channels are; base_color unless told otherwise. The same at every call.
   virtual const ChannelLayout& layout() const;
 
-  /// Values within the ranges of the layout (base_color: sRGB in [0, 1]); `out` is [points, C].
+  /// Values within the ranges of the layout (base_color: sRGB in [0, 1]); those of tangent groups in face
+  /// coordinates of the point's face, up to a length of R. `out` is [points, C].
   virtual void values(std::span<const SurfacePoint> points, std::span<float> out) const = 0;
 
   /// How much of each point is seen: 0 for what nobody sees, 1 for what hides everything behind it; `out` is
@@ -82,7 +83,8 @@ class FunctionTarget final : public FitTarget {
 class VertexTarget final : public FitTarget {
  public:
   /// `triangles` are those the surface was built from (Surface::build() from plain arrays), `values` is
-  /// [positions, C]. Fails when the two do not go together.
+  /// [positions, C]. Fails when the two do not go together, and for tangent groups: a vertex has no face
+  /// coordinates.
   static Result<VertexTarget> make(const Surface& surface,
                                    std::span<const std::array<std::uint32_t, 3>> triangles,
                                    std::span<const float> values, ChannelLayout layout = {});
