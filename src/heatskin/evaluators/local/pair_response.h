@@ -8,7 +8,7 @@
 
 #include "heatskin/evaluators/local/leaves.h"
 #include "heatskin/evaluators/local/response.h"
-#include "heatskin/evaluators/local/supports.h"
+#include "heatskin/evaluators/local/support_table.h"
 #include "heatskin/kernels/gradient_sums.h"
 #include "heatskin/kernels/response_block.h"
 
@@ -74,7 +74,7 @@ void respondVjpBlock(const PairTables& tables, std::span<const QueryRow> queries
 void respondVjpBlockScalar(const PairTables& tables, std::span<const QueryRow> queries,
                            const ResponseBlock& responses, std::span<const float> dx, GradientSums& sums);
 
-/// The kernel of a pair seen from the pair's face, by its development.
-Developed<float> develop(const PairTables& tables, std::uint32_t pair);
+/// The kernel of one of a face's pairs seen from the face, by its development or chart.
+Developed<float> develop(const PairTables& tables, std::uint32_t face, std::uint32_t pair);
 
 }  // namespace heatskin::local
