@@ -50,8 +50,8 @@ KernelSet every(const KernelSet& kernels, std::size_t first, std::size_t step) {
 
 std::size_t mostOnAFace(const local::SupportTable& table) {
   std::size_t most = 0;
-  for (std::size_t f = 0; f + 1 < table.begin.size(); ++f)
-    most = std::max<std::size_t>(most, table.begin[f + 1] - table.begin[f]);
+  for (std::uint32_t f = 0; f < table.faceCount(); ++f)
+    most = std::max<std::size_t>(most, table.of(f).count);
   return most;
 }
 
@@ -171,10 +171,8 @@ class CoverageStudy final : public Study {
     evaluator.rebuild(texture.kernels());
     if (&evaluator.supportSurface() == surface.get()) {
       std::vector<double> candidates;
-      for (const SurfacePoint& p : points) {
-        const auto& begin = evaluator.supports().begin;
-        candidates.push_back(static_cast<double>(begin[p.face + 1] - begin[p.face]));
-      }
+      for (const SurfacePoint& p : points)
+        candidates.push_back(static_cast<double>(evaluator.supports().of(p.face).count));
       values["candidates_median"] = jsonNumber(median(candidates));
       values["candidates_p99"] = jsonNumber(percentile(candidates, 99));
     }
