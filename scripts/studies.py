@@ -1,12 +1,11 @@
 #!/usr/bin/python3
 """Runs the paper's studies part by part, and writes what came out into docs/results/studies.md.
 
-  scripts/studies.py run  [--minutes 60] [--program build/heatskin] [--folder out/studies]
+  scripts/studies.py run  [--minutes 60] [--jobs N] [--threads N] [--program build/heatskin] [--folder out/studies]
   scripts/studies.py page [--program build/heatskin] [--folder out/studies]
 
-`run` starts from the rows under docs/results/studies/rows, goes through PARTS in order (the most telling first) and
-stops beginning new ones when the time is over; rows that are there are not repeated, so that it can be called again and
-again. `page` copies the rows to docs/results/studies, makes their tables and figures (heatskin study merge) and replaces
+`run` starts from the rows under docs/results/studies/rows and goes through PARTS in order until the time is over;
+finished rows stay and are not repeated, so that it can be called again and again. `page` copies the rows to docs/results/studies, makes their tables and figures (heatskin study merge) and replaces
 what is between the marks of docs/results/studies.md; what is outside of them is written by hand. With --self-test, the
 page's arithmetic.
 """
@@ -27,25 +26,32 @@ PAGE = ROOT / "docs" / "results" / "studies.md"
 
 LOW = "spot_low121,spot_low330,spot_low1060,abalone_low162,abalone_low609,abalone_low1477,fox_low130,pumpkin_low121,pumpkin_low330,pumpkin_low809"
 
-# Arguments of `heatskin study`. Fits are shared, so a part whose fits are there already takes seconds.
+FIVE = "spot,fox,pumpkin_1000,spot_low121,pumpkin_low330"
+
+# Arguments of `heatskin study`: what tells most for a minute of processor time first. Fits are shared, so a part whose
+# fits are there already takes seconds.
 PARTS = [
     "geometry",
-    "locality --meshes spot",
-    "ablation --seeds 0",
-    "folds --seeds 0 --methods pq,euclid",
     "coverage --meshes spot_low121,spot_low330,pumpkin_3000 --methods pf,pq,pq_seeded",
-    "quality --seeds 0 --methods pf,pq,hktex --meshes spot,fox,pumpkin_1000,spot_low121,pumpkin_low330",
+    "ablation --seeds 0 --methods v0,v0_isotropic,v0_euclidean,window_pf,window_pq,pq_seeded,compact",
+    "spectral --meshes spot,fox,pumpkin_1000," + LOW,
+    "locality --meshes spot",
+    "ablation --seeds 0 --methods hktex",
+    "folds --seeds 0 --methods pq,euclid",
+    f"quality --seeds 0 --methods pf,pq,hktex --meshes {FIVE}",
+    "ablation --seeds 0 --methods thermal",
     "ablation --seeds 0,1,2 --methods hktex,hktex_seeded",
     "thermal --meshes spot",
-    "spectral --meshes spot,fox,abalone,pumpkin_1000,pumpkin_3000," + LOW,
+    "ablation --seeds 0",
     "coverage --methods pf,pq,pq_seeded",
+    f"gallery --meshes {FIVE} --methods hktex,pf,pq",
     "quality --seeds 0 --methods pf,pq,hktex --meshes abalone,pumpkin_3000,pumpkin_12000," + LOW,
     "folds --seeds 0,1,2",
     "thermal --meshes fox,abalone,pumpkin_1000,pumpkin_3000,spot_low121,pumpkin_low330",
     "ablation --seeds 0,1,2",
     "locality",
     "quality --seeds 0 --methods pf,pq,compact",
-    "gallery --meshes spot,fox,abalone,pumpkin_3000,spot_low121,pumpkin_low330 --methods hktex,pf,pq,compact",
+    "spectral",
     "efficiency --meshes spot,fox,abalone,pumpkin_3000,spot_low121",
     "scaling",
     "quality",
@@ -75,14 +81,19 @@ def run(options):
             shutil.copy(row, rows / row.name)
     end = time.monotonic() + 60 * options.minutes
     for part in PARTS:
-        if time.monotonic() > end:
-            print(f"{options.minutes} minutes are over; next would be: {part}")
-            return 0
         words = [options.program, "study", *part.split(), "-o", str(options.folder), "--quiet"]
+        for name in ("jobs", "threads"):  # of studies that are not about time, and of those that are
+            if getattr(options, name) is not None:
+                words += [f"--{name}", str(getattr(options, name))]
         print(" ".join(words), flush=True)
-        code = subprocess.run(words, check=False).returncode
-        if code == 130:
-            return code
+        study = subprocess.Popen(words)
+        try:
+            code = study.wait(timeout=max(0, end - time.monotonic()))
+        except (subprocess.TimeoutExpired, KeyboardInterrupt):
+            study.terminate()  # finished rows are kept
+            study.wait()
+            print(f"stopped in: {part}")
+            return 0
         if code != 0:
             print(f"ended with code {code}", file=sys.stderr)
     return 0
@@ -304,6 +315,8 @@ def main():
     parser.add_argument("what", nargs="?", choices=("run", "page"))
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--jobs", type=int)
+    parser.add_argument("--threads", type=int)
     parser.add_argument("--program", default=str(ROOT / "build" / "heatskin"))
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "out" / "studies")
     options = parser.parse_args()
