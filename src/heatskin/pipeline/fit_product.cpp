@@ -201,7 +201,7 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
                          std::string(filterName(outcome.config.train.filter))};
   const bool as_readers_build = asReadersBuild(asset, outcome.config.evaluator.method);
   const auto writer = ProductWriter::create(asset.asset, asset.surface, as_readers_build, outcome.fit.kernels,
-                                            evaluator, info, job.fallback);
+                                            evaluator, info, job.fallback, job.charts);
   if (!writer) return writer.error();
   outcome.kept = writer->kept();
   outcome.dropped = writer->dropped();
@@ -211,7 +211,7 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
                      ? KernelTexture::withEvaluator(asset.surface, writer->kernels(), evaluator,
                                                     std::move(outcome.fit.evaluator), writer->constants())
                      : KernelTexture::create(writer->surface(), writer->kernels(), evaluator,
-                                             {&finishing, control.cache}, writer->constants());
+                                             {&finishing, control.cache, {}}, writer->constants());
   outcome.fit.evaluator = nullptr;
   if (!texture) return texture.error();
   auto bytes = writer->finish(*texture);

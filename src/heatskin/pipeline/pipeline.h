@@ -127,6 +127,7 @@ struct FitJob {
   FitControl control;
 
   Fallback fallback = Fallback::kVertex;  ///< what programs see that do not know kernels
+  bool charts = true;                     ///< the product says where each kernel reaches
 
   bool evaluate = true;
   EvaluationOptions evaluation;  ///< but for the filter, which is the fit's

@@ -18,6 +18,7 @@
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/product/asset_constants.h"
+#include "heatskin/product/charts.h"
 #include "heatskin/product/fallback_colors.h"
 #include "heatskin/product/product_document.h"
 #include "heatskin/product/product_extension.h"
@@ -127,6 +128,7 @@ struct ProductWriter::Impl {
   std::shared_ptr<const Surface> surface;
   ProductExtension extension;
   std::vector<std::uint8_t> bytes;  // of the kernels
+  bool charts = true;
   KernelSet kernels;
   ConstantFaces constants;
 };
@@ -144,9 +146,11 @@ Result<Product> decode(Asset asset, std::optional<Method> evaluated_with,
   if (!raw->listed) return refuse(inputError("is not listed in extensionsUsed"));
   auto extension = readExtension(raw->json);
   if (!extension) return refuse(extension.error());
-  const auto view = std::find_if(raw->views.begin(), raw->views.end(), [&](const RawExtension::View& v) {
-    return v.index == extension->buffer_view;
-  });
+  const auto viewAt = [&](std::size_t index) {
+    return std::find_if(raw->views.begin(), raw->views.end(),
+                        [&](const RawExtension::View& v) { return v.index == index; });
+  };
+  const auto view = viewAt(extension->buffer_view);
   if (view == raw->views.end()) return refuse(inputError("its buffer view does not exist"));
 
   std::shared_ptr<const Surface> surface = std::move(known);
@@ -173,6 +177,14 @@ Result<Product> decode(Asset asset, std::optional<Method> evaluated_with,
 
   Product product;
   product.constants = constantFaces(asset, *surface, extension->constant_materials, extension->layout);
+  if (extension->charts) {
+    const auto charts = viewAt(extension->charts->buffer_view);
+    if (charts == raw->views.end()) return refuse(inputError("the buffer view of its charts does not exist"));
+    auto supports = unpackCharts(*extension->charts, charts->bytes, asset, surface, *kernels);
+    if (!supports) return refuse(supports.error());
+    product.supports = std::move(*supports);
+    product.chart_bytes = charts->bytes.size();
+  }
   product.kernels = std::move(*kernels);
   product.options = extension->options;
   product.info = extension->info;
@@ -251,7 +263,7 @@ const std::vector<std::string>& ProductWriter::dropped() const {
 Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<const Surface> surface,
                                             bool as_readers_build, const KernelSet& kernels,
                                             const EvaluatorOptions& options, const ProductInfo& info,
-                                            Fallback fallback) {
+                                            Fallback fallback, bool charts) {
   return writing<ProductWriter>([&]() -> Result<ProductWriter> {
     if (kernels.size() == 0) return failure("a product needs at least one kernel");
     if (kernels.layout.groups()[0].name != "base_color") {
@@ -289,6 +301,7 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
       if (!document) return document.error();
     }
     auto impl = std::make_unique<Impl>(std::move(*document));
+    impl->charts = charts;
     const Asset& stored = impl->document.stored();
     std::shared_ptr<const Surface> stored_surface = surface;
     if (!as_readers_build || !sameGeometry(asset, stored)) {
@@ -320,11 +333,20 @@ Result<std::vector<std::uint8_t>> ProductWriter::finish(const KernelTexture& tex
     Asset colored = impl_->document.stored();
     setFallbackColors(texture, colored);
     const Vec3f mean(impl_->kernels.mean.data() + texture.layout().find("base_color")->first);
+    std::vector<std::vector<std::uint8_t>> buffers = {impl_->bytes};
+    std::optional<PackedCharts> charts;
+    if (impl_->charts)
+      charts = packCharts(texture.evaluator(), impl_->document.stored(), texture.surface(), impl_->kernels);
+    if (charts) buffers.push_back(std::move(charts->bytes));
     return impl_->document.finish(
-        colored, impl_->bytes,
+        colored, buffers,
         [&](std::size_t view) {
           ProductExtension extension = impl_->extension;
           extension.buffer_view = view;
+          if (charts) {
+            extension.charts = charts->header;
+            extension.charts->buffer_view = view + 1;
+          }
           return writeExtension(extension);
         },
         mean, impl_->extension.info.generator);
@@ -352,10 +374,10 @@ Result<Product> ProductWriter::readBack(Asset file) const {
 Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
                                                 const KernelSet& kernels, const EvaluatorOptions& options,
                                                 const ProductInfo& info, const Preparation& preparation,
-                                                Fallback fallback) {
+                                                Fallback fallback, bool charts) {
   // The surface outlives this call, and with it everything that is made here.
   const std::shared_ptr<const Surface> shared(std::shared_ptr<void>(), &surface);
-  const auto writer = ProductWriter::create(asset, shared, false, kernels, options, info, fallback);
+  const auto writer = ProductWriter::create(asset, shared, false, kernels, options, info, fallback, charts);
   if (!writer) return writer.error();
   const auto texture =
       KernelTexture::create(writer->surface(), writer->kernels(), options, preparation, writer->constants());

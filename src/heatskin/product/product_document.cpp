@@ -530,7 +530,7 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Channe
 }
 
 Result<std::vector<std::uint8_t>> ProductDocument::finish(
-    const Asset& colored, std::span<const std::uint8_t> kernels,
+    const Asset& colored, std::span<const std::vector<std::uint8_t>> buffers,
     const std::function<std::string(std::size_t view)>& json, const Vec3f& mean,
     const std::string& generator) const {
   GltfDocument document = impl_->document;
@@ -547,7 +547,9 @@ Result<std::vector<std::uint8_t>> ProductDocument::finish(
   } else if (impl_->fallback == Fallback::kPlain) {
     impl_->paint(document, mean);
   }
-  const std::size_t view = document.addBufferView(kernels);
+  const std::size_t view = document.addBufferView(buffers[0]);
+  for (const std::vector<std::uint8_t>& buffer : buffers.subspan(1))
+    document.addBufferView(buffer);
   document.useExtension(kExtensionName);
   document.root()["extensions"][kExtensionName] = GltfJson::parse(json(view));
   if (!generator.empty()) document.root()["asset"]["generator"] = generator;

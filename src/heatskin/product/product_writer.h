@@ -23,10 +23,11 @@ class ProductWriter {
   /// Quantises `kernels`, which lie on `surface`, the surface of `asset`. `as_readers_build`: it was built
   /// with productSurfaceOptions(); then it is also the surface of the product, provided the asset is at the
   /// positions of the file (useStoredGeometry()). Otherwise the product gets a surface of its own.
+  /// `charts`: the file says where each kernel reaches.
   static Result<ProductWriter> create(const Asset& asset, std::shared_ptr<const Surface> surface,
                                       bool as_readers_build, const KernelSet& kernels,
                                       const EvaluatorOptions& options, const ProductInfo& info,
-                                      Fallback fallback = Fallback::kVertex);
+                                      Fallback fallback = Fallback::kVertex, bool charts = true);
   ~ProductWriter();
   ProductWriter(ProductWriter&&) noexcept;
   ProductWriter& operator=(ProductWriter&&) noexcept;
@@ -40,7 +41,7 @@ class ProductWriter {
   const std::vector<std::string>& kept() const;
   const std::vector<std::string>& dropped() const;
 
-  /// The GLB; `texture` is made of the three above and gives the fallback colours.
+  /// The GLB; `texture` is made of the three above and gives the fallback colours and the charts.
   Result<std::vector<std::uint8_t>> finish(const KernelTexture& texture) const;
 
   /// decodeProduct() of what finish() made, on surface(). Fails if the file holds another geometry or other

@@ -103,8 +103,8 @@ class ThermalStudy final : public Study {
     // The kernels of HKTex as they are, read by ThermalRF.
     const KernelTexture& texture = (*fitted)->fit.stored->texture;
     const auto swapped = KernelTexture::create((*fitted)->asset.surface, texture.kernels(),
-                                               (*fitted)->fit.config.evaluator.thermal, {&progress, nullptr},
-                                               texture.constants());
+                                               (*fitted)->fit.config.evaluator.thermal,
+                                               {&progress, nullptr, {}}, texture.constants());
     if (!swapped) return swapped.error();
     EvaluationOptions options;
     options.surface_samples = work.value("samples", options.surface_samples);
