@@ -10,7 +10,8 @@
 //   product.evaluate(7, [0.2, 0.3, 0.5]);     // {base_color: [r, g, b], ..., coverage}
 //   product.faceTable(64);                    // flat arrays for a fragment shader, see there
 //
-// Only files with charts are read (`fit` writes them unless told otherwise), with uncompressed geometry.
+// Only files with charts are read (`fit` writes them unless told otherwise), with uncompressed geometry. Groups of tangent
+// vectors ("kind": "tangent") are skipped.
 
 const NAME = 'HSK_kernel_texture';
 const NONE = 0xffffffff;
@@ -521,8 +522,9 @@ class Product {
     const {unit, coverage} = this.at(this.mesh.repeats[triangle], b);
     const out = {};
     let first = 0;
-    for (const {name, count, range: [low, high]} of this.groups) {
-      out[name] = unit.slice(first, first += count).map(x => low * (1 - x) + high * x);
+    for (const {name, count, kind, range: [low, high]} of this.groups) {
+      const part = unit.slice(first, first += count);
+      if ((kind || 'plain') === 'plain') out[name] = part.map(x => low * (1 - x) + high * x);
     }
     out.coverage = coverage;
     return Object.assign(out, this.constant(triangle, out));
@@ -656,11 +658,12 @@ async function main() {
   const bytes = fs.readFileSync(file);
   const product = await Product.open(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   const lines = fs.readFileSync(points, 'utf8').split(/\s+/).filter(line => line && !/^face/i.test(line));
-  const names = product.groups.flatMap(g => Array.from({length: g.count}, (_, c) => `${g.name}_${c}`));
+  const plain = product.groups.filter(g => (g.kind || 'plain') === 'plain');
+  const names = plain.flatMap(g => Array.from({length: g.count}, (_, c) => `${g.name}_${c}`));
   const out = [[...names, 'coverage'].join(',')];
   for (const line of lines) {
     const [triangle, ...b] = line.split(',').map(Number), values = product.evaluate(triangle, b);
-    const row = [...product.groups.flatMap(g => values[g.name]), values.coverage];
+    const row = [...plain.flatMap(g => values[g.name]), values.coverage];
     out.push(row.map(x => x.toPrecision(7)).join(','));
   }
   process.stdout.write(out.join('\n') + '\n');

@@ -9,7 +9,8 @@ barycentric coordinates for its corners. The output has a column for every chann
     product = Product.open("model_fit.glb")
     values = product.evaluate([7], [[0.2, 0.3, 0.5]])     # {"base_color": array([[r, g, b]]), ...}
 
-Only files with charts are read (`fit` writes them unless told otherwise), with uncompressed geometry.
+Only files with charts are read (`fit` writes them unless told otherwise), with uncompressed geometry. Groups of tangent
+vectors ("kind": "tangent") are skipped.
 """
 import json
 import struct
@@ -497,8 +498,9 @@ class Product:
         for group in self.groups:
             low, high = group["range"]
             part = unit[:, first:first + group["count"]]
-            out[group["name"]] = low * (1 - part) + high * part
             first += group["count"]
+            if group.get("kind", "plain") == "plain":
+                out[group["name"]] = low * (1 - part) + high * part
         for i, t in enumerate(triangles):
             constant = self.constant(int(t))
             if constant is not None:
@@ -575,7 +577,8 @@ def main():
         lines = lines[1:]
     points = np.array(lines, np.float64).reshape(-1, 4)
     values = product.evaluate(points[:, 0].astype(np.int64), points[:, 1:])
-    names = [(group["name"], c) for group in product.groups for c in range(group["count"])]
+    plain = [group for group in product.groups if group["name"] in values]
+    names = [(group["name"], c) for group in plain for c in range(group["count"])]
     print(",".join([f"{name}_{c}" for name, c in names] + ["coverage"]))
     for i in range(len(points)):
         print(",".join([f"{values[name][i, c]:.7g}" for name, c in names] + [f"{values['coverage'][i]:.7g}"]))

@@ -172,7 +172,7 @@ def planted_errors(extension):
             if isinstance(item, (dict, list)):
                 yield from places(item, path + (key,))
 
-    optional = {"charts", "constantMaterials", "filter"}
+    optional = {"charts", "constantMaterials", "filter", "kind"}
     for path in places(extension):
         for damage in ("missing", "type", "unknown"):
             if damage == "missing" and (path[-1] in optional or isinstance(path[-1], int)):

@@ -37,7 +37,7 @@ inline constexpr std::string_view kMachineMemory = "machine_memory";
 
 inline constexpr std::string_view kUnknownOption = "unknown_option";  ///< a key that no fit has
 inline constexpr std::string_view kOtherMethod =
-    "other_method";  ///< a surface that this method cannot take and another can
+    "other_method";  ///< a surface, or channels, that this method cannot take and another can
 inline constexpr std::string_view kNothingToFit = "nothing_to_fit";  ///< one colour, or all of it transparent
 inline constexpr std::string_view kNoKernels = "no_kernels";         ///< the file is no product
 inline constexpr std::string_view kAlreadyFitted = "already_fitted";  ///< the asset to fit is a product

@@ -9,6 +9,7 @@
 // - triangles are counter-clockwise seen from outside;
 // - positions are in double because an OBJ far from the origin would collapse in float.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -18,6 +19,7 @@
 
 #include "heatskin/base/result.h"
 #include "heatskin/base/vec.h"
+#include "heatskin/io/material_slots.h"
 
 namespace heatskin {
 
@@ -63,12 +65,27 @@ struct TextureUse {
   float rotation = 0;  ///< radians
 };
 
+/// What a material has in one of the slots of material_slots.h.
+struct SlotUse {
+  TextureUse texture;            ///< as components, its texels are stored as the slot says
+  Vec3f factor = Vec3f::Ones();  ///< strength included; the slot's first `count` numbers
+  float low = 0;                 ///< SlotRule::kBetween: the other end
+};
+using SlotUses = std::array<SlotUse, kSlotCount>;
+
+/// No textures, and the factors of a glTF material that says nothing.
+SlotUses standardSlots();
+
+/// The same for a material that knows colours alone (OBJ, PLY): not metal, a little glossy.
+SlotUses plainSlots();
+
 enum class AlphaMode : std::uint8_t { kOpaque, kMask, kBlend };
 
 struct Material {
   std::string name;
   Vec4f base_color_factor = {1, 1, 1, 1};  ///< linear RGBA
   TextureUse base_color;
+  SlotUses slots = plainSlots();  ///< everything else, in the order of kMaterialSlots
   AlphaMode alpha_mode = AlphaMode::kOpaque;
   float alpha_cutoff = 0.5f;
   bool double_sided = false;
@@ -79,8 +96,12 @@ struct Primitive {
   std::vector<Vec3> positions;              // [P]
   std::vector<std::vector<Vec2f>> uv_sets;  // [sets][P]; an absent set in between is an empty vector
   std::vector<Vec4f> colors;                // [P] or empty; linear RGBA
-  std::vector<std::uint32_t> triangles;     // [3 T], indices into positions
-  int material = -1;                        ///< index into Asset::materials, -1: default material (white)
+  std::vector<Vec3f> normals;  // [P] or empty; unit, or zero where the file's could not be used. Without one
+                               // a glTF face is flat; OBJ and PLY leave it to the program
+  std::vector<Vec4f>
+      tangents;  // [P] or empty; unit (or zero) and w = +1 or -1, as in glTF; only with normals
+  std::vector<std::uint32_t> triangles;  // [3 T], indices into positions
+  int material = -1;                     ///< index into Asset::materials, -1: default material (white)
 
   /// Where it comes from, for those who write a glTF file back (Asset::file): its number in its mesh there,
   /// and its vertices among those of its POSITION (empty: all, in order). -1: not from a glTF file.

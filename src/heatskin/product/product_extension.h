@@ -42,7 +42,7 @@ struct ProductExtension {
   ProductInfo info;
 };
 
-/// The object as JSON text, of the present version.
+/// The object as JSON text, of the lowest version that can say it.
 std::string writeExtension(const ProductExtension& extension);
 
 /// The object read back. Refused, with the property's name: another major version, missing and doubled

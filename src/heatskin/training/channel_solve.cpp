@@ -16,10 +16,14 @@ constexpr std::size_t kBlock = 4096;
 using Sums = std::array<double, kMaxChannels>;
 
 /// The matrix A with a row for each probe: a kernel's part of the value there, f / max(sum of f, 1); and the
-/// same by columns, so that both products are sums in a fixed order.
+/// same by columns, so that both products are sums in a fixed order. For the two channels of a tangent group
+/// its entries are rotations times that: 2 x 2 blocks.
 class Parts {
  public:
-  Parts(const Probes& probes, std::size_t kernels) : probes_(&probes) {
+  Parts(const Probes& probes, const ChannelLayout& layout, std::size_t kernels) : probes_(&probes) {
+    for (const ChannelGroup& group : layout.groups()) {
+      if (group.isTangent()) tangents_.push_back(group.first);
+    }
     scale_.resize(probes.size());
     for (std::size_t p = 0; p < probes.size(); ++p)
       scale_[p] = 1 / std::max(probes.weights[p], 1.0f);
@@ -32,7 +36,7 @@ class Parts {
     for (std::size_t p = 0; p < probes.size(); ++p) {
       for (std::uint32_t n = probes.begin[p]; n < probes.begin[p + 1]; ++n) {
         const Influence& influence = probes.influences[n];
-        columns_[next[influence.kernel]++] = {static_cast<std::uint32_t>(p), influence.weight * scale_[p]};
+        columns_[next[influence.kernel]++] = {static_cast<std::uint32_t>(p), n, influence.weight * scale_[p]};
       }
     }
   }
@@ -41,11 +45,13 @@ class Parts {
   void apply(const ChannelTable& x, ChannelTable& out) const {
     const std::size_t channels = x.channels;
     parallelFor(scale_.size(), kBlock, [&](std::size_t first, std::size_t last) {
+      Row turned_row;
       for (std::size_t p = first; p < last; ++p) {
         float sums[kMaxChannels] = {};
         for (std::uint32_t n = probes_->begin[p]; n < probes_->begin[p + 1]; ++n) {
           const Influence& influence = probes_->influences[n];
           const float* row = x.row(influence.kernel);
+          if (!tangents_.empty()) row = turned(row, channels, probes_->turns[n], turned_row);
           for (std::size_t c = 0; c < channels; ++c)
             sums[c] += influence.weight * row[c];
         }
@@ -59,8 +65,13 @@ class Parts {
   void applyTransposed(const ChannelTable& x, ChannelTable& out) const {
     forColumns([&](std::size_t k, std::span<const Entry> column) {
       float sums[kMaxChannels] = {};
+      Row turned_row;
       for (const Entry& entry : column) {
         const float* row = x.row(entry.probe);
+        if (!tangents_.empty()) {
+          const ProbeTurn& turn = probes_->turns[entry.influence];
+          row = turned(row, x.channels, {turn.cosine, -turn.sine}, turned_row);
+        }
         for (std::size_t c = 0; c < x.channels; ++c)
           sums[c] += entry.part * row[c];
       }
@@ -68,7 +79,8 @@ class Parts {
     });
   }
 
-  /// out = the diagonal of A^T W A, W [P, C].
+  /// out = the diagonal of A^T W A, W [P, C]. Both channels of a tangent group have the same weights, so that
+  /// rotations cancel, and no entry is left beside the diagonal within a kernel.
   void diagonal(const ChannelTable& w, ChannelTable& out) const {
     forColumns([&](std::size_t k, std::span<const Entry> column) {
       float sums[kMaxChannels] = {};
@@ -82,9 +94,21 @@ class Parts {
 
  private:
   struct Entry {
-    std::uint32_t probe;
+    std::uint32_t probe, influence;
     float part;
   };
+  using Row = std::array<float, kMaxChannels>;
+
+  /// A row with its vectors turned, in `out`.
+  const float* turned(const float* row, std::size_t channels, const ProbeTurn& turn, Row& out) const {
+    std::copy_n(row, channels, out.data());
+    for (const std::size_t first : tangents_) {
+      const Vec2f v = turn(row[first], row[first + 1]);
+      out[first] = v.x();
+      out[first + 1] = v.y();
+    }
+    return out.data();
+  }
 
   template <class Body>
   void forColumns(const Body& body) const {
@@ -98,6 +122,7 @@ class Parts {
   std::vector<float> scale_;          // [P]
   std::vector<std::uint32_t> begin_;  // [kernels + 1]
   std::vector<Entry> columns_;
+  std::vector<std::size_t> tangents_;  // first channels of tangent groups
 };
 
 /// Sums of f(row, channel) over rows, channel by channel.
@@ -128,7 +153,14 @@ void solveChannels(const Probes& probes, const ChannelSolveOptions& options, Ker
     t.resize(rows);
     return t;
   };
-  const Parts parts(probes, count);
+  const Parts parts(probes, kernels.layout, count);
+  // The two channels of a tangent group are one unknown of the conjugate gradients: their sums are common.
+  const auto coupled = [&](Sums sums) {
+    for (const ChannelGroup& group : kernels.layout.groups()) {
+      if (group.isTangent()) sums[group.first] = sums[group.first + 1] += sums[group.first];
+    }
+    return sums;
+  };
 
   // How much a probe counts; errors in `probes` have that in them already.
   ChannelTable counts = table(points), at_probes = table(points);
@@ -159,7 +191,8 @@ void solveChannels(const Probes& probes, const ChannelSolveOptions& options, Ker
     }
   };
   const auto dot = [&](const ChannelTable& a, const ChannelTable& b) {
-    return sumRows(count, channels, [&](std::size_t k, std::size_t c) { return a.row(k)[c] * b.row(k)[c]; });
+    return coupled(
+        sumRows(count, channels, [&](std::size_t k, std::size_t c) { return a.row(k)[c] * b.row(k)[c]; }));
   };
   precondition();
   direction = z;
@@ -193,10 +226,10 @@ void solveChannels(const Probes& probes, const ChannelSolveOptions& options, Ker
     }
     energy = next;
   }
-  for (std::size_t i = 0; i < kernels.channels.values.size(); ++i) {
-    float& value = kernels.channels.values[i];
-    value = std::clamp(value + change.values[i], -KernelRanges::kMaxResidual, KernelRanges::kMaxResidual);
-  }
+  for (std::size_t i = 0; i < kernels.channels.values.size(); ++i)
+    kernels.channels.values[i] += change.values[i];
+  for (std::size_t k = 0; k < count; ++k)
+    kernels.clampChannels(k);
 }
 
 }  // namespace heatskin

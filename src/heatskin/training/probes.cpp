@@ -7,6 +7,7 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
+#include "heatskin/evaluators/composite_batch.h"
 #include "heatskin/kernels/composite_block.h"
 #include "heatskin/kernels/compositor.h"
 #include "heatskin/training/constants.h"
@@ -55,7 +56,9 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
   const bool masked = pool.samples().masked();
   if (masked) probes.visibilities.resize(count);
   constexpr std::size_t kBlock = 1024;
+  const bool tangents = !filter.tangents().empty();
   std::vector<std::vector<Influence>> influences(blockCount(count, kBlock));
+  std::vector<std::vector<ProbeTurn>> turns(influences.size());
   parallelBlocks(count, kBlock, [&](std::size_t part, std::size_t begin, std::size_t end) {
     Workspace workspace;
     ResponseBlock& responses = workspace.responses;
@@ -80,7 +83,7 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
                             visibilities);
       batch = evaluator.begin(queries, std::move(batch));
       batch->respond(0, size, workspace);
-      composite(responses, filter, block);
+      compositeBatch(*batch, 0, size, filter, workspace, block);
       for (std::size_t i = 0; i < size; ++i) {
         probes.points[first + i] = queries[i];
         probes.errors[first + i] = block.channels[i] - probes.targets[first + i];
@@ -97,6 +100,7 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
         for (std::size_t n = 0; n < responses.counts[i]; ++n) {
           const std::size_t at = i * responses.stride + n;
           influences[part].push_back({responses.kernels[at], block.f[at]});
+          if (tangents) turns[part].push_back({responses.cosines[at], responses.sines[at]});
         }
       }
     }
@@ -104,9 +108,12 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
   for (std::size_t i = 0; i < count; ++i)
     probes.begin[i + 1] += probes.begin[i];
   probes.influences.reserve(probes.begin.back());
-  for (std::vector<Influence>& part : influences) {
-    probes.influences.insert(probes.influences.end(), part.begin(), part.end());
-    part = {};
+  if (tangents) probes.turns.reserve(probes.begin.back());
+  for (std::size_t part = 0; part < influences.size(); ++part) {
+    probes.influences.insert(probes.influences.end(), influences[part].begin(), influences[part].end());
+    probes.turns.insert(probes.turns.end(), turns[part].begin(), turns[part].end());
+    influences[part] = {};
+    turns[part] = {};
   }
   return probes;
 }

@@ -91,6 +91,26 @@ void respondBlockScalar(const PairTables& tables, std::span<const QueryRow> quer
   }
 }
 
+void turnBlockScalar(const PairTables& tables, ResponseBlock& responses) {
+  const SupportTable& s = *tables.supports;
+  for (std::size_t i = 0; i < responses.counts.size(); ++i) {
+    for (std::size_t at = i * responses.stride; at < i * responses.stride + responses.counts[i]; ++at) {
+      const std::uint32_t pair = responses.pairs[at];
+      const KernelRow& k = tables.kernels[responses.kernels[at]];
+      Turn<float> face_from_source;
+      if (s.charts.empty()) {
+        face_from_source = {s.developments[pair].cosine, s.developments[pair].sine};
+      } else {
+        const Chart& c = s.charts[pair];
+        face_from_source = nearestTurn(c.xx, c.xy, c.yx, c.yy).inverse();
+      }
+      const Turn<float> turn = face_from_source * Turn<float>{k.cosine, k.sine};
+      responses.cosines[at] = turn.cosine;
+      responses.sines[at] = turn.sine;
+    }
+  }
+}
+
 void respondVjpBlockScalar(const PairTables& tables, std::span<const QueryRow> queries,
                            const ResponseBlock& responses, std::span<const float> dx, GradientSums& sums) {
   for (std::size_t i = 0; i < queries.size(); ++i) {
