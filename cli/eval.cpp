@@ -171,6 +171,7 @@ class Eval : public Verb {
       json[key] = nullptr;  // known to fit only
     json["peak_rss_mb"] = jsonNumber(static_cast<double>(peakResidentBytes()) * 1e-6);
     json["model_bytes"] = product.model_bytes;
+    json["chart_bytes"] = product.chart_bytes;
     json["bytes_per_kernel"] = jsonNumber(product.bytesPerKernel());
     json["method"] = methodName(fitted.texture.options());
     json["fitted_method"] = methodName(product.options);

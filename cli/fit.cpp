@@ -118,6 +118,9 @@ class Fit : public Verb {
             ->check(
                 CLI::IsMember(std::vector<std::string>(std::begin(kFallbackNames), std::end(kFallbackNames))))
             ->capture_default_str();
+    app.add_flag("--no-charts", no_charts_,
+                 "Leave out where each kernel reaches: the smallest file, but only heatskin itself can then\n"
+                 "evaluate it exactly");
     app.add_flag("--keep-textures", keep_textures_, "The same as --fallback original")->excludes(fallback);
     app.add_flag("--extras", extras_,
                  "Also write the kernels into the scene's extras, which programs keep that drop extensions "
@@ -242,6 +245,7 @@ class Fit : public Verb {
     session.files.locks(job.control.checkpoint);
     job.control.checkpoint_interval_s = interval_;
     job.evaluate = !no_eval_;
+    job.charts = !no_charts_;
     if (keep_textures_) fallback_ = "original";
     job.fallback =
         static_cast<Fallback>(std::find(std::begin(kFallbackNames), std::end(kFallbackNames), fallback_) -
@@ -359,7 +363,7 @@ class Fit : public Verb {
   double target_psnr_ = 0, max_seconds_ = 0;
   double interval_ = 10;
   std::string fallback_ = "texture";
-  bool no_eval_ = false, keep_textures_ = false, extras_ = false;
+  bool no_eval_ = false, keep_textures_ = false, extras_ = false, no_charts_ = false;
 };
 
 }  // namespace

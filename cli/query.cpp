@@ -185,6 +185,7 @@ class Query : public Verb {
     json["method"] = methodName(texture.options());
     json["kernels"] = texture.kernels().size();
     json["model_bytes"] = opened->product.model_bytes;
+    json["chart_bytes"] = opened->product.chart_bytes;
     json["preprocess_s"] = jsonNumber(preprocess_s);
     json["query_s"] = jsonNumber(query_s);
     json["query_mpoints_s"] = jsonNumber(query_s > 0 ? 1e-6 * static_cast<double>(count) / query_s : 0);

@@ -84,6 +84,16 @@ if(HEATSKIN_TESTS)
   set_tests_properties(includes/order includes/planted_errors messages/library messages/planted_errors
                        PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
 
+  # Readers written from docs/format.md against `heatskin query`, and written products against docs/schema. What they test
+  # does not depend on how the program was built.
+  if(NOT HEATSKIN_SANITIZE)
+    foreach(subject python javascript schema)
+      add_test(NAME readers/${subject} COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/readers/readers_test.py
+                                               $<TARGET_FILE:heatskin_cli> ${subject})
+      set_tests_properties(readers/${subject} PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
+    endforeach()
+  endif()
+
   # Everything that runs on several threads, for ThreadSanitizer above all.
   add_executable(test_threads ${PROJECT_SOURCE_DIR}/tests/threads/threads_test.cpp)
   target_include_directories(test_threads PRIVATE ${PROJECT_SOURCE_DIR}/tests)

@@ -210,6 +210,7 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   const bool as_readers_build = asReadersBuild(asset, outcome.config.evaluator.method);
   ProductFile file(job.fallback);
   file.extras = job.extras;
+  file.charts = job.charts;
   const auto writer = ProductWriter::create(asset.asset, asset.surface, as_readers_build, outcome.fit.kernels,
                                             evaluator, info, file);
   if (!writer) return writer.error();
@@ -225,7 +226,7 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
                      ? KernelTexture::withEvaluator(asset.surface, writer->kernels(), evaluator,
                                                     std::move(outcome.fit.evaluator), writer->constants())
                      : KernelTexture::create(writer->surface(), writer->kernels(), evaluator,
-                                             {&finishing, control.cache}, writer->constants());
+                                             {&finishing, control.cache, {}}, writer->constants());
   outcome.fit.evaluator = nullptr;
   if (!texture) return texture.error();
   const auto images = bakeFallback(*texture, asset.asset, writer->fallbackRequests());

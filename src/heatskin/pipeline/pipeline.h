@@ -128,6 +128,7 @@ struct FitJob {
 
   Fallback fallback = Fallback::kVertex;  ///< what programs see that do not know kernels
   bool extras = false;                    ///< the kernels also as text in the scene's extras
+  bool charts = true;                     ///< the product says where each kernel reaches
 
   bool evaluate = true;
   EvaluationOptions evaluation;  ///< but for the filter, which is the fit's

@@ -154,6 +154,7 @@ Json completeExtension(Method method) {
   e.constant_materials = {0, 2};
   e.info = {"heatskin", "draft", 1, 200};
   e.info.filter = "auto";
+  if (method == Method::kLocal) e.charts = {4, 100, 0, 0};
   return Json::parse(writeExtension(e));
 }
 
@@ -454,7 +455,7 @@ std::vector<std::string> problemsOf(const std::string& text, std::optional<std::
   Json root = completeExtension(Method::kLocal);
   root["evaluator"] = {{"method", "local"}, {"*", 0}};
   collectPaths(root, "", real[""]);
-  for (const char* object : {"kernels", "kernels.bits", "evaluator", "channels"})
+  for (const char* object : {"kernels", "kernels.bits", "charts", "evaluator", "channels"})
     real[""].erase(object);  // only what is in them has rows
   collectPaths(channelExtension().at("channels").at(1), "", real["group"]);
   // What version 1 has and version 2 does not.

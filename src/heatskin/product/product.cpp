@@ -18,6 +18,7 @@
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/product/asset_constants.h"
+#include "heatskin/product/charts.h"
 #include "heatskin/product/fallback_colors.h"
 #include "heatskin/product/geometry_fingerprint.h"
 #include "heatskin/product/product_document.h"
@@ -129,17 +130,29 @@ struct ProductWriter::Impl {
   std::shared_ptr<const Surface> surface;
   ProductExtension extension;
   std::vector<std::uint8_t> bytes;  // of the kernels
+  bool charts = true;
   KernelSet kernels;
   ConstantFaces constants;
 
-  Result<std::vector<std::uint8_t>> file(const Asset& colored,
-                                         std::span<const FallbackImage> images = {}) const {
+  std::optional<PackedCharts> chartsOf(const KernelTexture& texture) const {
+    if (!charts) return {};
+    return packCharts(texture.evaluator(), document.stored(), texture.surface(), kernels);
+  }
+
+  Result<std::vector<std::uint8_t>> file(const Asset& colored, std::span<const FallbackImage> images,
+                                         std::optional<PackedCharts> packed) const {
     const Vec3f mean(kernels.mean.data() + kernels.layout.find("base_color")->first);
+    std::vector<std::vector<std::uint8_t>> buffers = {bytes};
+    if (packed) buffers.push_back(std::move(packed->bytes));
     return document.finish(
-        colored, bytes,
+        colored, buffers,
         [&](std::size_t view) {
           ProductExtension numbered = extension;
           numbered.buffer_view = view;
+          if (packed) {
+            numbered.charts = packed->header;
+            numbered.charts->buffer_view = view + 1;
+          }
           return writeExtension(numbered);
         },
         mean, extension.info.generator, images);
@@ -165,9 +178,11 @@ Result<Product> decode(Asset asset, std::optional<Method> evaluated_with,
   if (!raw->listed) return refuse(inputError("is not listed in extensionsUsed"));
   auto extension = readExtension(raw->json);
   if (!extension) return refuse(extension.error());
-  const auto view = std::find_if(raw->views.begin(), raw->views.end(), [&](const RawExtension::View& v) {
-    return v.index == extension->buffer_view;
-  });
+  const auto viewAt = [&](std::size_t index) {
+    return std::find_if(raw->views.begin(), raw->views.end(),
+                        [&](const RawExtension::View& v) { return v.index == index; });
+  };
+  const auto view = viewAt(extension->buffer_view);
   if (view == raw->views.end()) return refuse(inputError("its buffer view does not exist"));
 
   std::shared_ptr<const Surface> surface = std::move(known);
@@ -194,6 +209,14 @@ Result<Product> decode(Asset asset, std::optional<Method> evaluated_with,
 
   Product product;
   product.constants = constantFaces(asset, *surface, extension->constant_materials, extension->layout);
+  if (extension->charts) {
+    const auto charts = viewAt(extension->charts->buffer_view);
+    if (charts == raw->views.end()) return refuse(inputError("the buffer view of its charts does not exist"));
+    auto supports = unpackCharts(*extension->charts, charts->bytes, asset, surface, *kernels);
+    if (!supports) return refuse(supports.error());
+    product.supports = std::move(*supports);
+    product.chart_bytes = charts->bytes.size();
+  }
   product.kernels = std::move(*kernels);
   product.options = extension->options;
   product.info = extension->info;
@@ -314,6 +337,7 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
       if (!document) return document.error();
     }
     auto impl = std::make_unique<Impl>(std::move(*document), file.fallback);
+    impl->charts = file.charts;
     const Asset& stored = impl->document.stored();
     std::shared_ptr<const Surface> stored_surface = surface;
     if (!as_readers_build || !sameGeometry(asset, stored)) {
@@ -346,17 +370,18 @@ const std::vector<FallbackRequest>& ProductWriter::fallbackRequests() const {
 
 Result<std::vector<std::uint8_t>> ProductWriter::finish(const KernelTexture& texture,
                                                         std::span<const FallbackImage> images) const {
-  if (impl_->fallback != Fallback::kVertex && impl_->fallback != Fallback::kTexture) return finishPlain();
   return writing<std::vector<std::uint8_t>>([&]() -> Result<std::vector<std::uint8_t>> {
     if (images.size() != fallbackRequests().size()) return failure("images for the fallback are missing");
+    if (impl_->fallback != Fallback::kVertex && impl_->fallback != Fallback::kTexture)
+      return impl_->file(impl_->document.stored(), {}, impl_->chartsOf(texture));
     Asset colored = impl_->document.stored();
     setFallbackColors(texture, colored);
-    return impl_->file(colored, images);
+    return impl_->file(colored, images, impl_->chartsOf(texture));
   });
 }
 
 Result<std::vector<std::uint8_t>> ProductWriter::finishPlain() const {
-  return writing<std::vector<std::uint8_t>>([&] { return impl_->file(impl_->document.stored()); });
+  return writing<std::vector<std::uint8_t>>([&] { return impl_->file(impl_->document.stored(), {}, {}); });
 }
 
 Result<Product> ProductWriter::readBack(Asset file) const {

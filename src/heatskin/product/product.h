@@ -67,6 +67,7 @@ struct ProductFile {
 
   Fallback fallback = Fallback::kVertex;
   bool extras = false;  ///< the kernels also as text in the scene's extras, which other programs keep
+  bool charts = true;   ///< where each kernel reaches (product/charts.h)
 
   /// Nonzero: the primitive has its material's colour; [meshes][primitives] of the asset. Null: those that
   /// have one colour.
@@ -91,8 +92,9 @@ Result<bool> useStoredGeometry(Asset& asset);
 
 /// The GLB of `kernels` fitted to `asset`, whose surface is `surface`: everything the asset's file held
 /// (Asset::file), without the textures that kernels take the place of, unless they are the fallback.
-/// Quantises. Primitives of one colour (hasOneColor()) keep it in their material and are left to it, unless
-/// all primitives are so.
+/// Quantises. `charts`: the file says where each kernel reaches, where the method has charts
+/// (product/charts.h). Primitives of one colour (hasOneColor()) keep it in their material and are left to it,
+/// unless all primitives are so.
 Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
                                                 const KernelSet& kernels, const EvaluatorOptions& options,
                                                 const ProductInfo& info, const Preparation& preparation = {},
@@ -106,7 +108,11 @@ struct Product {
   EvaluatorOptions options;
   ProductInfo info;
   ConstantFaces constants;      ///< faces that have their material's colour
-  std::size_t model_bytes = 0;  ///< bytes of the extension's buffers: what the kernels cost
+  std::size_t model_bytes = 0;  ///< of the buffer with the kernels: what they cost
+  std::size_t chart_bytes = 0;  ///< of the buffer that says where they reach; 0: there is none
+
+  /// What that buffer says, for Preparation::supports; null: there is none.
+  std::shared_ptr<const local::StoredSupports> supports;
   double bytesPerKernel() const {
     return static_cast<double>(model_bytes) / static_cast<double>(kernels.size());
   }

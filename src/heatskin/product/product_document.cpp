@@ -217,7 +217,7 @@ void dropOldKernels(GltfDocument& document) {
 }
 
 /// A copy of the extension in the extras of the scene that is shown (readExtrasExtension()).
-void addExtras(GltfDocument& document, std::size_t view, std::span<const std::uint8_t> kernels,
+void addExtras(GltfDocument& document, std::size_t view, std::span<const std::vector<std::uint8_t>> buffers,
                const std::string& geometry) {
   GltfJson& root = document.root();
   const std::size_t count = document.list("scenes").size();
@@ -231,7 +231,8 @@ void addExtras(GltfDocument& document, std::size_t view, std::span<const std::ui
   GltfJson& copy = extras[kExtensionName];
   copy["geometry"] = geometry;
   copy["extension"] = root["extensions"][kExtensionName];
-  copy["views"][std::to_string(view)] = base64(kernels);
+  for (std::size_t i = 0; i < buffers.size(); ++i)
+    copy["views"][std::to_string(view + i)] = base64(buffers[i]);
 }
 
 }  // namespace
@@ -640,7 +641,7 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Channe
 }
 
 Result<std::vector<std::uint8_t>> ProductDocument::finish(
-    const Asset& colored, std::span<const std::uint8_t> kernels,
+    const Asset& colored, std::span<const std::vector<std::uint8_t>> buffers,
     const std::function<std::string(std::size_t view)>& json, const Vec3f& mean, const std::string& generator,
     std::span<const FallbackImage> images) const {
   GltfDocument document = impl_->document;
@@ -658,10 +659,12 @@ Result<std::vector<std::uint8_t>> ProductDocument::finish(
   } else if (impl_->fallback == Fallback::kPlain) {
     impl_->paint(document, mean);
   }
-  const std::size_t view = document.addBufferView(kernels);
+  const std::size_t view = document.addBufferView(buffers[0]);
+  for (const std::vector<std::uint8_t>& buffer : buffers.subspan(1))
+    document.addBufferView(buffer);
   document.useExtension(kExtensionName);
   document.root()["extensions"][kExtensionName] = GltfJson::parse(json(view));
-  if (impl_->extras) addExtras(document, view, kernels, geometryFingerprint(impl_->stored));
+  if (impl_->extras) addExtras(document, view, buffers, geometryFingerprint(impl_->stored));
   if (!generator.empty()) document.root()["asset"]["generator"] = generator;
   document.dropUnused();
   return document.finish();

@@ -48,9 +48,11 @@ class ProductDocument {
   const std::vector<Notice>& notices() const;
 
   /// The GLB with the vertex colours of `colored`, which is stored() with other colours, and the extension:
-  /// its bytes become a buffer view, whose number `json` is asked for. `mean` (sRGB) is what
-  /// everything that is fitted gets with Fallback::kPlain, `images` are those of fallbackRequests().
-  Result<std::vector<std::uint8_t>> finish(const Asset& colored, std::span<const std::uint8_t> kernels,
+  /// its buffers become buffer views one after the other; `json` is asked with the number of the first.
+  /// `mean` (sRGB) is what everything that is fitted gets with Fallback::kPlain, `images` are those of
+  /// fallbackRequests().
+  Result<std::vector<std::uint8_t>> finish(const Asset& colored,
+                                           std::span<const std::vector<std::uint8_t>> buffers,
                                            const std::function<std::string(std::size_t view)>& json,
                                            const Vec3f& mean, const std::string& generator,
                                            std::span<const FallbackImage> images = {}) const;

@@ -328,12 +328,26 @@ void readChannels(Reader& root, bool strict, std::optional<Error>& error, Produc
   extension.layout = std::move(*layout);
 }
 
+/// Charts came with this minor version.
+constexpr int kChartsMinor = 1;
+
+void readCharts(Reader& reader, Method method, ChartsHeader& header) {
+  constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
+  reader.size("bufferView", header.buffer_view, 0, kMost);
+  reader.size("steps", header.steps, 1, kMostSteps);
+  reader.size("orders", header.orders, 0, 2 * kMostSteps);
+  reader.size("neighbours", header.neighbours, 0, kMostSteps);
+  if (method != Method::kLocal)
+    reader.refuse(fmt::format("belongs to the method local, not to {}", methodName(method)));
+}
+
 }  // namespace
 
 std::string writeExtension(const ProductExtension& extension) {
   Json json;
   // What 2.0 can say is written as 2.0.
-  json["version"] = fmt::format("{}.{}", kFormatMajor, extension.layout.hasTangents() ? kFormatMinor : 0);
+  const bool newest = extension.layout.hasTangents() || extension.charts;
+  json["version"] = fmt::format("{}.{}", kFormatMajor, newest ? kFormatMinor : 0);
   json["triangles"] = extension.triangles;
   json["channels"] = channelsJson(extension);
   Json& kernels = json["kernels"];
@@ -346,6 +360,12 @@ std::string writeExtension(const ProductExtension& extension) {
   kernels["threshold"] = rangeJson(ranges.threshold);
   kernels["sharpness"] = rangeJson(ranges.sharpness);
   kernels["length"] = rangeJson(ranges.length);
+  if (extension.charts) {
+    json["charts"] = {{"bufferView", extension.charts->buffer_view},
+                      {"steps", extension.charts->steps},
+                      {"orders", extension.charts->orders},
+                      {"neighbours", extension.charts->neighbours}};
+  }
   Json& evaluator = json["evaluator"];
   evaluator["method"] = methodName(extension.options);
   for (const Option& option : traits(methodOf(extension.options)).options) {
@@ -421,6 +441,11 @@ Result<ProductExtension> readExtension(const std::string& text) {
     if (option.stored) evaluator.option(option, optionsStruct(extension.options));
   }
 
+  std::optional<Reader> charts;
+  if (!extension.records && (*version)[1] >= kChartsMinor && root.has("charts")) {
+    charts.emplace(root.object("charts"));
+    readCharts(*charts, method, extension.charts.emplace());
+  }
   if (auto suits = checkChannels(method, extension.layout); !error && !suits)
     root.refuse("channels: " + suits.error().message);
 
@@ -446,6 +471,7 @@ Result<ProductExtension> readExtension(const std::string& text) {
     for (Reader* reader : {&root, &kernels, &evaluator, &info})
       reader->finish();
     if (bits) bits->finish();
+    if (charts) charts->finish();
   }
   if (error) return *error;
   return extension;

@@ -304,8 +304,30 @@ TEST(ProductExtension, MajorVersionsMustBeKnownMinorOnesNeedNot) {
   newer["kernels"]["colourful"] = true;
   newer["kernels"]["bits"]["colourful"] = 3;
   EXPECT_EQ(refusal(newer), "") << "properties of later minor versions may be ignored";
-  newer["version"] = "2.0";
+  newer["version"] = "2.1";
   EXPECT_NE(refusal(newer), "");
+}
+
+TEST(ProductExtension, ChartsComeBack) {
+  ProductExtension e = unusual();
+  e.charts = {9, 1000, 20, 3};
+  Json json = Json::parse(writeExtension(e));
+  const auto read = readExtension(json.dump());
+  ASSERT_TRUE(read && read->charts) << read.error().message;
+  EXPECT_EQ(read->charts->buffer_view, 9u);
+  EXPECT_EQ(read->charts->steps, 1000u);
+  EXPECT_EQ(read->charts->orders, 20u);
+  EXPECT_EQ(read->charts->neighbours, 3u);
+  EXPECT_EQ(writeExtension(*read), writeExtension(e));
+  EXPECT_FALSE(readExtension(writeExtension(unusual()))->charts);
+  json["charts"]["surprise"] = 1;
+  EXPECT_NE(refusal(json).find("surprise"), std::string::npos);
+  json["charts"].erase("surprise");
+  json["version"] = "2.0";
+  EXPECT_NE(refusal(json).find("unknown property 'charts'"), std::string::npos);
+  e = unusual("thermal");
+  e.charts = {9, 1000, 20, 3};
+  EXPECT_NE(refusal(Json::parse(writeExtension(e))).find("belongs to the method local"), std::string::npos);
 }
 
 /// With vectors of the tangent plane.

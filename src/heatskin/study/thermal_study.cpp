@@ -104,7 +104,7 @@ class ThermalStudy final : public Study {
     const KernelTexture& texture = (*fitted)->stored.texture;
     const auto swapped = KernelTexture::create((*fitted)->asset.surface, texture.kernels(),
                                                (*fitted)->config.evaluator.thermal,
-                                               {context.progress, nullptr}, texture.constants());
+                                               {context.progress, nullptr, {}}, texture.constants());
     if (!swapped) return swapped.error();
     EvaluationOptions options;
     options.surface_samples = work.value("samples", options.surface_samples);

@@ -248,7 +248,7 @@ class FitRun {
 
   Result<void> prepareEvaluator() {
     Stopwatch watch;
-    auto made = makeEvaluator(surface_, config_.evaluator.options(), {&progress_, control_.cache});
+    auto made = makeEvaluator(surface_, config_.evaluator.options(), {&progress_, control_.cache, {}});
     if (!made) return made.error();
     evaluator_ = std::move(*made);
     result_.preprocess_seconds = watch.lap();

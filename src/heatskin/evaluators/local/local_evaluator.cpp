@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -78,11 +79,14 @@ double LocalEvaluator::radiusOf(const KernelSet& kernels, std::size_t i) const {
          supportRadius(kernels.sharpnesses[i], kernels.thresholds[i], options_);
 }
 
-LocalEvaluator::LocalEvaluator(const Surface& surface, const LocalOptions& options)
+LocalEvaluator::LocalEvaluator(const Surface& surface, const LocalOptions& options,
+                               std::shared_ptr<const StoredSupports> stored)
     : surface_(&surface),
       options_(options),
+      stored_(std::move(stored)),
       // The Euclidean variant, for comparison only, takes frames in space: nothing a proxy could give it.
-      proxy_(options.euclidean ? nullptr : SupportProxy::build(surface, options.proxy_faces)),
+      proxy_(options.euclidean || stored_ != nullptr ? nullptr
+                                                     : SupportProxy::build(surface, options.proxy_faces)),
       builder_(supportSurface(), options) {}
 
 PairTables LocalEvaluator::tables() const {
@@ -216,6 +220,7 @@ void LocalEvaluator::fillRows(const KernelSet& kernels) {
 }
 
 double LocalEvaluator::estimatePairs(const KernelSet& kernels) const {
+  if (stored_ != nullptr) return static_cast<double>(stored_->pairCount());
   // Below, every kernel on every face is no burden; asking would be.
   constexpr double kFew = 1 << 20;
   constexpr std::size_t kReachSamples = 64;
@@ -299,7 +304,8 @@ void LocalEvaluator::rebuild(const KernelSet& kernels, bool roughly) {
     centers[i] = surface_->position(kernels.positions[i]);
   const std::vector<std::uint32_t> order = hilbertOrder(centers);
   centers = {};
-  builder_.build(std::move(sources), order, supports_);
+  const bool known = stored_ != nullptr && stored_->kernelCount() == kernels.size() && !roughly;
+  builder_.build(std::move(sources), order, supports_, known ? stored_.get() : nullptr);
   fillRows(kernels);
   if (options_.rule == CandidateRule::kPerFace) keepNearestToCentroid();
   // In the Euclidean variant distances say nothing about developed centres: no leaves then. With "PF" no face

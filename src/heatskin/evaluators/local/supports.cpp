@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <type_traits>
+#include <utility>
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/evaluators/local/edge_window.h"
@@ -137,6 +139,12 @@ struct SupportBuilder::Scratch {
     return fresh;
   }
 
+  /// For unfoldings that are known.
+  std::vector<Arrival> followed;                             // of the steps
+  std::vector<std::pair<float, std::uint32_t>> by_distance;  // steps that count
+  std::vector<UnfoldStep> steps;
+  std::vector<std::uint32_t> step_order;
+
   struct Corner {
     float x, y;              ///< where its face alone sees it
     float joint_x, joint_y;  ///< where it shall be
@@ -234,10 +242,10 @@ inline SupportBuilder::Arrival SupportBuilder::arriveAcross(const Hinges& hinges
           center};
 }
 
-template <Sight kSight>
+template <Sight kSight, class Out>
 void SupportBuilder::propagateSeeing(const SupportSource& source, Scratch& scratch,
-                                     std::vector<Reached>& out) const {
-  constexpr bool kCarried = kSight == Sight::kCarried;
+                                     std::vector<Out>& out) const {
+  constexpr bool kCarried = kSight == Sight::kCarried, kTraced = std::is_same_v<Out, Visit>;
   const std::uint32_t fresh = scratch.beginVisits(face_count_, kVisits<kSight>),
                       done = fresh + kVisits<kSight>;
   auto& stamps = scratch.stamps;
@@ -248,6 +256,7 @@ void SupportBuilder::propagateSeeing(const SupportSource& source, Scratch& scrat
   static_cast<Arrival&>(arrivals.emplace_back()) = {
       source.face, {1, 0, 0, 0}, {source.center.x(), source.center.y()}};
   heap.push_back(0);
+  [[maybe_unused]] std::vector<std::pair<std::uint32_t, std::uint8_t>> ways = {{kNone, 0}};  // of arrivals
   while (!heap.empty()) {
     const std::uint32_t index = heap.front() & 0xFFFFFFFFu;
     const auto entry = arrivals[index];
@@ -255,8 +264,11 @@ void SupportBuilder::propagateSeeing(const SupportSource& source, Scratch& scrat
     heap.pop_back();
     std::uint32_t& stamp = stamps[entry.face];
     if (stamp == done) continue;
+    if constexpr (kTraced) {
+      out.push_back({entry.face, ways[index].first, ways[index].second, stamp <= fresh, entry.development});
+    }
     if (stamp <= fresh) {
-      out.push_back({entry.face, entry.development});
+      if constexpr (!kTraced) out.push_back({entry.face, entry.development});
       stamp = fresh;
     }
     ++stamp;
@@ -269,6 +281,8 @@ void SupportBuilder::propagateSeeing(const SupportSource& source, Scratch& scrat
       const std::uint64_t arrival = arrivals.size();
       auto& next = arrivals.emplace_back();
       static_cast<Arrival&>(next) = arriveAcross(hinges, e, entry.development, center);
+      if constexpr (kTraced)
+        ways.emplace_back(static_cast<std::uint32_t>(out.size() - 1), static_cast<std::uint8_t>(e));
       float length = steps.squared[e];
       if constexpr (kCarried) {
         const Segment edge = hinges.edge(e);
@@ -294,9 +308,55 @@ std::vector<SupportBuilder::Reached> SupportBuilder::propagate(const SupportSour
   return out;
 }
 
+void SupportBuilder::followInto(const SupportSource& source, std::span<const UnfoldStep> steps,
+                                std::span<const std::uint32_t> order, Scratch& scratch,
+                                std::vector<Reached>& out) const {
+  auto& arrivals = scratch.followed;
+  auto& counted = scratch.by_distance;
+  arrivals.assign(1, {source.face, {1, 0, 0, 0}, {source.center.x(), source.center.y()}});
+  counted.assign(1, {-1.0f, 0});  // before all others
+  for (std::uint32_t i = 1; i < steps.size(); ++i) {
+    const Arrival& from = arrivals[steps[i].parent];
+    const Hinges& hinges = hinges_[from.face];
+    const Point center = hinges.moved(steps[i].edge, from.center);
+    arrivals.push_back(arriveAcross(hinges, steps[i].edge, from.development, center));
+    if (steps[i].counts) counted.emplace_back(dot(center, center), i);
+  }
+  const auto reach = [&](const std::pair<float, std::uint32_t>& step) {
+    out.push_back({arrivals[step.second].face, arrivals[step.second].development});
+  };
+  if (order.empty()) {
+    std::sort(counted.begin(), counted.end());
+    std::for_each(counted.begin(), counted.end(), reach);
+  } else {
+    for (const std::uint32_t i : order)
+      reach(counted[i]);
+  }
+}
+
+std::vector<SupportBuilder::Reached> SupportBuilder::follow(const SupportSource& source,
+                                                            std::span<const UnfoldStep> steps,
+                                                            std::span<const std::uint32_t> order) const {
+  Scratch& scratch = scratch_->mine();
+  std::vector<Reached> out;
+  followInto(source, steps, order, scratch, out);
+  return out;
+}
+
+std::vector<SupportBuilder::Visit> SupportBuilder::trace(const SupportSource& source) const {
+  Scratch& scratch = scratch_->mine();
+  std::vector<Visit> out;
+  if (sight_ == Sight::kCarried) {
+    propagateSeeing<Sight::kCarried>(source, scratch, out);
+  } else {
+    propagateSeeing<Sight::kLastEdge>(source, scratch, out);
+  }
+  return out;
+}
+
 std::vector<Chart> SupportBuilder::joinCorners(const SupportSource& source,
                                                std::span<const Reached> pairs) const {
-  Scratch scratch;
+  Scratch& scratch = scratch_->mine();
   std::vector<Chart> out;
   joinCornersInto(source, pairs, scratch, out);
   return out;
@@ -491,9 +551,9 @@ SupportBuilder::Matching SupportBuilder::match(std::span<const SupportSource> la
   return m;
 }
 
-/// Propagates the sources of `kernels`, in this order.
+/// What the sources of `kernels` reach, in this order: by propagation, or as `stored` says.
 void SupportBuilder::reach(std::span<const SupportSource> sources, std::span<const std::uint32_t> kernels,
-                           std::vector<SupportTable::Reached>& blocks) const {
+                           const StoredSupports* stored, std::vector<SupportTable::Reached>& blocks) const {
   const std::size_t block_size = std::max(kLeastBlock, (kernels.size() + kBlocks - 1) / kBlocks);
   blocks.resize(blockCount(kernels.size(), block_size));
   std::atomic<std::size_t> all_pairs = 0;
@@ -504,7 +564,12 @@ void SupportBuilder::reach(std::span<const SupportSource> sources, std::span<con
     for (std::size_t i = begin; i < end; ++i) {
       const SupportSource& source = sources[kernels[i]];
       scratch.reached.clear();
-      propagateInto(source, scratch, scratch.reached);
+      if (stored != nullptr) {
+        stored->stepsOf(kernels[i], scratch.steps, scratch.step_order);
+        followInto(source, scratch.steps, scratch.step_order, scratch, scratch.reached);
+      } else {
+        propagateInto(source, scratch, scratch.reached);
+      }
       for (const Reached& pair : scratch.reached) {
         out.faces.push_back(pair.face);
         out.kernels.push_back(kernels[i]);
@@ -519,7 +584,7 @@ void SupportBuilder::reach(std::span<const SupportSource> sources, std::span<con
 }
 
 void SupportBuilder::build(std::vector<SupportSource> sources, std::span<const std::uint32_t> order,
-                           SupportTable& table) {
+                           SupportTable& table, const StoredSupports* stored) {
   if (!table.reusable_ || table.maker_ != id_) table.reset(face_count_, !triangles_.empty(), id_);
   table.reusable_ = false;  // what an exception leaves behind is not used again
   Matching matching = match(table.sources_, sources);
@@ -535,7 +600,7 @@ void SupportBuilder::build(std::vector<SupportSource> sources, std::span<const s
   std::vector<SupportTable::Reached> reached;
   for (std::size_t begin = 0; begin == 0 || begin < unknown.size(); begin += round) {
     const auto now = std::span(unknown).subspan(begin, std::min(round, unknown.size() - begin));
-    reach(sources, now, reached);
+    reach(sources, now, stored, reached);
     table.update({matching.renamed, rank, reached});
     matching.renamed.clear();  // done, and the table has the new numbers
     if (table.pairCount() > kMostPairs) throw std::bad_alloc();

@@ -13,6 +13,7 @@
 #include "heatskin/base/per_thread.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/evaluators/local/edge_window.h"
+#include "heatskin/evaluators/local/stored_supports.h"
 #include "heatskin/evaluators/local/support_table.h"
 #include "heatskin/evaluators/method.h"
 #include "heatskin/surface/surface.h"
@@ -32,8 +33,10 @@ class SupportBuilder {
   /// the order of distance; with Sight::kCarried, in that of the length of a path that stays in what is
   /// visible. `order` names every source once: the pairs of a face follow it, and an order in which
   /// neighbours stay together is worked off faster. Sources that `table` has from the last call already are
-  /// not propagated again. Throws std::bad_alloc when there are more than 2^27 pairs.
-  void build(std::vector<SupportSource> sources, std::span<const std::uint32_t> order, SupportTable& table);
+  /// not propagated again. With `stored`, which is about these sources, nothing is propagated: pairs are what
+  /// it says. Throws std::bad_alloc when there are more than 2^27 pairs.
+  void build(std::vector<SupportSource> sources, std::span<const std::uint32_t> order, SupportTable& table,
+             const StoredSupports* stored = nullptr);
 
   /// The same for a single source, in the order the faces were reached (for tests and the geometry table).
   struct Reached {
@@ -41,6 +44,23 @@ class SupportBuilder {
     Development development;
   };
   std::vector<Reached> propagate(const SupportSource& source) const;
+
+  /// The pairs of a source whose unfolding is known, in the order in which corners are joined: as `order`
+  /// says (see StoredSupports::stepsOf()), or the source's own face and then the others by the distance
+  /// between their centroids and the centre, steps that come first breaking ties.
+  std::vector<Reached> follow(const SupportSource& source, std::span<const UnfoldStep> steps,
+                              std::span<const std::uint32_t> order) const;
+
+  /// How a propagation went: every time a face passed on what it sees.
+  struct Visit {
+    std::uint32_t face;
+    std::uint32_t parent;  ///< the visit it came from; kNone: the source's own face
+    std::uint8_t edge;     ///< of the parent's face that was crossed
+    bool first;            ///< the one that counts: a face's later visits only lead on
+    Development development;
+  };
+  /// The visits behind propagate(), in their order: those marked `first` are what that returns.
+  std::vector<Visit> trace(const SupportSource& source) const;
 
   /// The charts of one source's pairs, with joined corners. Places of a vertex are joined that lie within
   /// 60 degrees of each other, as seen from the source: where the surface closes around something,
@@ -82,11 +102,14 @@ class SupportBuilder {
   static Arrival arriveAcross(const Hinges& hinges, int edge, const Development& from, const Point& center);
 
   void propagateInto(const SupportSource& source, Scratch& scratch, std::vector<Reached>& out) const;
+  void followInto(const SupportSource& source, std::span<const UnfoldStep> steps,
+                  std::span<const std::uint32_t> order, Scratch& scratch, std::vector<Reached>& out) const;
   static void joinPlaces(const JoinedVertex& vertex, const Vec2f& center, Scratch& scratch);
   void joinCornersInto(const SupportSource& source, std::span<const Reached> pairs, Scratch& scratch,
                        std::vector<Chart>& out) const;
-  template <Sight kSight>
-  void propagateSeeing(const SupportSource& source, Scratch& scratch, std::vector<Reached>& out) const;
+  /// `out` gets what is reached: Reached, or Visit to see the way, too.
+  template <Sight kSight, class Out>
+  void propagateSeeing(const SupportSource& source, Scratch& scratch, std::vector<Out>& out) const;
 
   std::vector<Hinges> hinges_;       // [F]
   std::vector<Triangle> triangles_;  // [F] with joined corners, else empty
@@ -104,7 +127,7 @@ class SupportBuilder {
   };
   static Matching match(std::span<const SupportSource> last, std::span<const SupportSource> sources);
   void reach(std::span<const SupportSource> sources, std::span<const std::uint32_t> kernels,
-             std::vector<SupportTable::Reached>& blocks) const;
+             const StoredSupports* stored, std::vector<SupportTable::Reached>& blocks) const;
 
   std::uint64_t id_;  ///< tables of other builders are not reused
   std::unique_ptr<PerThread<Scratch>> scratch_;
