@@ -17,12 +17,12 @@
 
 #include "heatskin/base/plural.h"
 #include "heatskin/base/stopwatch.h"
+#include "heatskin/study/scale_figure.h"
 #include "heatskin/study/scale_level.h"
 #include "heatskin/training/config.h"
 
 #include "bench/harness.h"
 #include "bench/row_process.h"
-#include "bench/scale_figure.h"
 
 namespace heatskin::bench::scale {
 namespace {
@@ -250,19 +250,19 @@ Result<BenchReport> runScaleBench(const BenchOptions& options) {
   }
   if (options.progress != nullptr) options.progress->end();
 
-  std::vector<FigurePoint> points;
+  std::vector<study::ScalePoint> points;
   for (std::size_t m = 0; m < methods.size(); ++m) {
     for (const Cell& cell : cells[m]) {
       addCell(report, methods[m], cell);
       if (!cell.refused.empty()) continue;
-      for (const char* panel : {"setup_s", "step_ms", "query_mpoints_s", "beyond_mb"}) {
+      for (const char* panel : study::kScalePanels) {
         if (cell.values.contains(panel))
-          points.push_back(
-              {panel, methods[m], cell.values["vertices"], cell.values[panel], cell.extrapolated});
+          points.push_back({panel, methods[m], methods[m], cell.values["vertices"], cell.values[panel],
+                            cell.extrapolated});
       }
     }
   }
-  report.figure = scaleFigure(points);
+  report.figure = drawPlot(study::scalePlot(points));
   return report;
 }
 

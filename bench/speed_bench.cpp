@@ -101,8 +101,9 @@ class PairLoops {
     filter_.build(kernels);
     for (const SurfacePoint& p : points)
       queries_.push_back(evaluator.queryRow(p));
-    for (std::size_t i = 0; i < kQueryBlock; ++i)
-      d_channels_.insert(d_channels_.end(), {1e-4f, -1e-4f, 2e-4f});
+    for (std::size_t i = 0; i < kQueryBlock * filter_.channels(); ++i)
+      d_channels_.push_back(std::array{1e-4f, -1e-4f, 2e-4f}[i % filter_.channels() % 3]);
+    curvatures_.resize(filter_.channels());
   }
 
   std::size_t pairs() const {
@@ -123,8 +124,12 @@ class PairLoops {
     blocks([&](std::span<const local::QueryRow> q) {
       local::respondBlock(tables_, q, selection_, responses_);
       composite(responses_, filter_, block_);
-      compositeVjp(responses_, filter_, block_, std::span(d_channels_).first(3 * q.size()), {},
-                   std::array<float, 3>{}, dx_, sums_);
+      if (!filter_.tangents().empty()) {
+        responses_.resizeTurns();
+        local::turnBlock(tables_, responses_);
+        compositeTangents(responses_, filter_, block_);
+      }
+      compositeVjp(responses_, filter_, block_, gradients(q.size()), {}, curvatures_, dx_, sums_);
       local::respondVjpBlock(tables_, q, responses_, dx_, sums_);
     });
   }
@@ -134,13 +139,16 @@ class PairLoops {
     blocks([&](std::span<const local::QueryRow> q) {
       local::respondBlockScalar(tables_, q, responses_);
       compositeScalar(responses_, filter_, block_);
-      compositeVjpScalar(responses_, filter_, block_, std::span(d_channels_).first(3 * q.size()), {},
-                         std::array<float, 3>{}, dx_, sums_);
+      compositeVjpScalar(responses_, filter_, block_, gradients(q.size()), {}, curvatures_, dx_, sums_);
       local::respondVjpBlockScalar(tables_, q, responses_, dx_, sums_);
     });
   }
 
  private:
+  std::span<const float> gradients(std::size_t queries) const {
+    return std::span(d_channels_).first(filter_.channels() * queries);
+  }
+
   template <class Work>
   void blocks(const Work& work) {
     for (std::size_t begin = 0; begin < queries_.size(); begin += kQueryBlock) {
@@ -154,13 +162,29 @@ class PairLoops {
   std::size_t count_;
   FilterTable filter_;
   std::vector<local::QueryRow> queries_;
-  std::vector<float> d_channels_;
+  std::vector<float> d_channels_, curvatures_;
   local::Selection selection_;
   ResponseBlock responses_;
   CompositeBlock block_;
   GradientSums sums_;
   std::vector<float> dx_;
 };
+
+/// The kernels with two channels more: numbers, or a vector of the tangent plane.
+KernelSet withTwoMore(const KernelSet& kernels, ChannelKind kind) {
+  ChannelGroup group{"more", 2, 0, {-1.0f, 1.0f}};
+  group.kind = kind;
+  KernelSet more = kernels;
+  more.layout = *ChannelLayout::make({{"base_color", 3}, group});
+  more.mean = ChannelValues::Constant(5, 0.5f);
+  more.channels = {5, {}};
+  more.channels.resize(kernels.size());
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    for (std::size_t c = 0; c < 5; ++c)
+      more.channels.row(i)[c] = kernels.channels.row(i)[c % 3];
+  }
+  return more;
+}
 
 std::vector<double> ratios(std::span<const double> numerators, std::span<const double> denominators) {
   std::vector<double> result;
@@ -271,6 +295,8 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
   local::SupportTable table;
   const std::size_t batch = std::min(kBatch, points.size());
   PairLoops loops(evaluator, kernels, std::span(points).first(batch));
+  PairLoops five(evaluator, withTwoMore(kernels, ChannelKind::kPlain), std::span(points).first(batch));
+  PairLoops vectors(evaluator, withTwoMore(kernels, ChannelKind::kTangent), std::span(points).first(batch));
   const std::vector<std::function<void()>> subjects = {
       [&] { builder.build(sources, hilbertOrder(centers), table); },
       [&] { evaluateColors(evaluator, filter, points, colors, {}); },
@@ -288,6 +314,8 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
         evaluateColors(evaluator, filter, points, colors, {});
         setThreadCount(all);
       },
+      [&] { five.vectorised(); },
+      [&] { vectors.vectorised(); },
   };
   const auto seconds = measureTogether(subjects, options.repeats, progress);
   rows.push_back(measuredRow(
@@ -298,6 +326,10 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
   rows.push_back(measuredRow("query_1t_mpoints_s", "M/s", rates(seconds[7], 1e-6 * kQueries), "one thread"));
   rows.push_back(measuredRow("simd_vs_scalar", "x", ratios(seconds[3], seconds[2]),
                              "forward and backward of 4,096 queries, one thread, same run"));
+  rows.push_back(measuredRow("five_channels_vs_three", "x", ratios(seconds[8], seconds[2]),
+                             "the same with two more channels"));
+  rows.push_back(measuredRow("tangent_vs_plain", "x", ratios(seconds[9], seconds[8]),
+                             "the same when these two are a tangent group"));
   const auto pairs = static_cast<double>(loops.pairs());
   const std::vector<double> pair_rate = rates(seconds[4], 1e-6 * pairs);
   const std::vector<double> exp_rate = rates(seconds[5], 1e-6 * static_cast<double>(kExpRounds) * 2048);

@@ -52,7 +52,11 @@ void writeSeeds(const std::filesystem::path& folder) {
     if (!surface) std::abort();
     const auto glb = encodeProduct(asset, *surface, randomKernels(*surface, 20), {}, {"fuzz", "draft", 1, 2});
     if (!glb) std::abort();
+    const auto with_vectors = encodeProduct(asset, *surface, randomKernels(*surface, 20, 1, vectorLayout()),
+                                            {}, {"fuzz", "draft", 1, 2});
+    if (!with_vectors) std::abort();
     const std::string name = "product" + std::to_string(number++);
+    if (!writeFileAtomically(folder / (name + "_vectors.glb"), *with_vectors)) std::abort();
     if (!writeFileAtomically(folder / (name + ".glb"), *glb)) std::abort();
     const auto read = readGltfBytes(*glb, "a.glb");
     if (!read) std::abort();

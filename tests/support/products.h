@@ -112,6 +112,13 @@ inline Asset mirroredInstances() {
   return asset;
 }
 
+/// Base colour, a number and vectors of the tangent plane.
+inline ChannelLayout vectorLayout() {
+  ChannelGroup vectors{"vectors", 2, 0, {-3.0f, 3.0f}};
+  vectors.kind = ChannelKind::kTangent;
+  return *ChannelLayout::make({{"base_color", 3}, {"height", 1, 0, {-2.0f, 6.0f}}, vectors});
+}
+
 /// Kernels all over the surface with every parameter spread over its range, lengths from 1/64 to 4; the same
 /// ones every time.
 inline KernelSet randomKernels(const Surface& surface, std::size_t count, std::uint64_t seed = 1,
@@ -119,7 +126,9 @@ inline KernelSet randomKernels(const Surface& surface, std::size_t count, std::u
   KernelSet kernels(layout);
   kernels.resize(count);
   for (Eigen::Index c = 0; c < kernels.mean.size(); ++c)
-    kernels.mean[c] = std::array{0.4f, 0.5f, 0.6f}[static_cast<std::size_t>(c % 3)];
+    kernels.mean[c] = layout.groupOf(static_cast<std::size_t>(c)).isTangent()
+                          ? kTangentZero
+                          : std::array{0.4f, 0.5f, 0.6f}[static_cast<std::size_t>(c % 3)];
   kernels.positions = sampleSurface(surface, count, seed, 5);
   const RandomStream random(seed, 6);
   for (std::size_t i = 0; i < count; ++i) {
@@ -135,6 +144,7 @@ inline KernelSet randomKernels(const Surface& surface, std::size_t count, std::u
       const double part = c < 3 ? first[c] : more.uniform(kMaxChannels * i + c);
       kernels.channels.row(i)[c] = static_cast<float>(2 * part - 1);
     }
+    if (layout.hasTangents()) kernels.clampChannels(i);
   }
   return kernels;
 }

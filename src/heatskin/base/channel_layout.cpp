@@ -26,6 +26,10 @@ std::string problemOf(const ChannelGroup& group) {
     return fmt::format("has the range [{}, {}]; two numbers up to {:g} are needed, the second one larger",
                        low, high, kMaxChannelValue);
   }
+  if (group.isTangent() && (group.count != 2 || low != -high)) {
+    return fmt::format("has {} channels in [{}, {}]; tangent vectors have 2, in a range from -R to R",
+                       group.count, low, high);
+  }
   if (!(group.rate > 0 && group.rate <= 1e6 && group.weight > 0 && group.weight <= 1e6))
     return fmt::format("has rate {} and weight {}; both must be above 0", group.rate, group.weight);
   const auto known = knownChannels();
@@ -33,6 +37,9 @@ std::string problemOf(const ChannelGroup& group) {
                                  [&](const ChannelGroup& other) { return other.name == group.name; });
   if (same == known.end()) return {};
   if (same->count != group.count) return fmt::format("has {} channels, not {}", same->count, group.count);
+  if (same->kind != group.kind)
+    return fmt::format("has channels of the kind {}",
+                       kChannelKindNames[static_cast<std::size_t>(same->kind)]);
   if (same->range != group.range)
     return fmt::format("has the range [{}, {}]", same->range[0], same->range[1]);
   return {};
@@ -118,6 +125,15 @@ bool ChannelLayout::everywhere() const {
   return std::any_of(groups_.begin(), groups_.end(), [](const ChannelGroup& g) { return g.everywhere; });
 }
 
+bool ChannelLayout::hasTangents() const {
+  return std::any_of(groups_.begin(), groups_.end(), [](const ChannelGroup& g) { return g.isTangent(); });
+}
+
+std::size_t ChannelLayout::spaceSize() const {
+  return size_ + static_cast<std::size_t>(std::count_if(groups_.begin(), groups_.end(),
+                                                        [](const ChannelGroup& g) { return g.isTangent(); }));
+}
+
 double ChannelLayout::totalWeight() const {
   double sum = 0;
   for (const ChannelGroup& group : groups_)
@@ -151,7 +167,7 @@ void ChannelLayout::fromUnit(std::span<float> values) const {
 bool ChannelLayout::sameChannels(const ChannelLayout& other) const {
   return std::equal(groups_.begin(), groups_.end(), other.groups_.begin(), other.groups_.end(),
                     [](const ChannelGroup& a, const ChannelGroup& b) {
-                      return a.name == b.name && a.count == b.count && a.range == b.range;
+                      return a.name == b.name && a.kind == b.kind && a.count == b.count && a.range == b.range;
                     });
 }
 

@@ -4,7 +4,9 @@
 // run time; arrays of such values are [N, C], row after row.
 
 #include <array>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -17,7 +19,7 @@
 namespace heatskin {
 
 /// Most channels of a texture.
-inline constexpr std::size_t kMaxChannels = 16;
+inline constexpr std::size_t kMaxChannels = 32;
 
 /// Values of the channels at one point; never allocates.
 using ChannelValues = Eigen::Matrix<float, Eigen::Dynamic, 1, 0, static_cast<int>(kMaxChannels), 1>;
@@ -26,6 +28,15 @@ using ChannelValues = Eigen::Matrix<float, Eigen::Dynamic, 1, 0, static_cast<int
 constexpr std::size_t paddedChannels(std::size_t channels) {
   return (channels + 3) / 4 * 4;
 }
+
+/// What the numbers of a group are to each other.
+enum class ChannelKind : std::uint8_t {
+  kPlain,    ///< numbers; the same whoever looks
+  kTangent,  ///< two: a vector of the tangent plane, in face coordinates of the face it is given at
+};
+
+/// In files; in the order of the enum.
+inline constexpr std::string_view kChannelKindNames[] = {"plain", "tangent"};
 
 /// Channels that belong together, and how they are treated.
 struct ChannelGroup {
@@ -37,7 +48,11 @@ struct ChannelGroup {
   double rate = 1;          ///< factor of the learning rates of its channels
   double weight = 1;        ///< of its squared errors in the loss and in density control
   bool everywhere = false;  ///< matters also where nobody sees the surface (alpha); set by make()
+  /// A tangent group has two channels and a range [-R, R]: vectors up to the length R. Kernels carry it from
+  /// face to face by parallel transport; its mean is the vector 0.
+  ChannelKind kind = ChannelKind::kPlain;
 
+  bool isTangent() const { return kind == ChannelKind::kTangent; }
   bool operator==(const ChannelGroup&) const = default;
 };
 
@@ -58,7 +73,8 @@ class ChannelLayout {
 
   /// Groups one after the other. Names must differ, and those heatskin knows (knownChannels()) have their
   /// number of channels; no group may be empty, there must be 1 to kMaxChannels channels, ranges are
-  /// increasing and wide enough to be told apart in float, rates and weights are positive.
+  /// increasing and wide enough to be told apart in float, rates and weights are positive. Tangent groups
+  /// have two channels and a symmetric range.
   static Result<ChannelLayout> make(std::vector<ChannelGroup> groups);
 
   /// Groups that heatskin knows: "base_color", "alpha".
@@ -79,6 +95,12 @@ class ChannelLayout {
   /// True when some group matters also where nobody sees the surface.
   bool everywhere() const;
 
+  /// True when some group is a tangent group.
+  bool hasTangents() const;
+
+  /// Numbers of a point when vectors of tangent groups are given in space: three instead of two.
+  std::size_t spaceSize() const;
+
   /// Sum of the groups' weights, each times its channels.
   double totalWeight() const;
 
@@ -89,7 +111,8 @@ class ChannelLayout {
   void toUnit(std::span<float> values) const;
   void fromUnit(std::span<float> values) const;
 
-  /// Same names, numbers and ranges, whatever training makes of them: a file of one can hold the other.
+  /// Same names, kinds, numbers and ranges, whatever training makes of them: a file of one can hold the
+  /// other.
   bool sameChannels(const ChannelLayout& other) const;
 
   bool operator==(const ChannelLayout&) const = default;
@@ -120,6 +143,18 @@ struct ChannelTable {
 
   bool operator==(const ChannelTable&) const = default;
 };
+
+/// The value 0 of a tangent group as part of its range: the middle, exactly.
+inline constexpr float kTangentZero = 0.5f;
+
+/// Shortens a vector to a length; its direction stays. Clamping each component would depend on the frame.
+inline void shortenTo(float length, float& x, float& y) {
+  const float squared = x * x + y * y;
+  if (!(squared > length * length)) return;
+  const float factor = length / std::sqrt(squared);
+  x *= factor;
+  y *= factor;
+}
 
 /// Sums over channels run from the last to the first: for three channels that is Eigen's order, which keeps
 /// textures the same to the bit.

@@ -94,6 +94,43 @@ TEST(ChannelLayout, PartsOfRangesMeetBothEndsAndLeaveUnitRangesAlone) {
   EXPECT_FALSE(layout.sameChannels(ChannelLayout()));
 }
 
+TEST(ChannelLayout, TangentGroupsAreTwoNumbersInASymmetricRange) {
+  const auto tangent = [](std::size_t count, float low, float high) {
+    ChannelGroup group{"v", count, 0, {low, high}};
+    group.kind = ChannelKind::kTangent;
+    return ChannelLayout::make({{"base_color", 3}, group});
+  };
+  const auto layout = tangent(2, -4, 4);
+  ASSERT_TRUE(layout.ok());
+  EXPECT_TRUE(layout->hasTangents());
+  EXPECT_EQ(layout->size(), 5u);
+  EXPECT_EQ(layout->spaceSize(), 6u);
+  EXPECT_FALSE(ChannelLayout().hasTangents());
+  EXPECT_FALSE(tangent(1, -4, 4).ok());
+  EXPECT_FALSE(tangent(3, -4, 4).ok());
+  EXPECT_FALSE(tangent(2, 0, 1).ok());
+  EXPECT_FALSE(tangent(2, -4, 4.001f).ok());
+  EXPECT_FALSE(layout->sameChannels(*ChannelLayout::make({{"base_color", 3}, {"v", 2, 0, {-4, 4}}})));
+  ChannelGroup alpha{"alpha", 1};
+  alpha.kind = ChannelKind::kTangent;
+  EXPECT_FALSE(ChannelLayout::make({alpha}).ok());
+  // The vector 0 is the middle of the range, exactly.
+  std::vector<float> values = {0, 0, 0, 0, 0};
+  layout->toUnit(values);
+  EXPECT_EQ(values[3], kTangentZero);
+  layout->fromUnit(values);
+  EXPECT_EQ(values[3], 0.0f);
+}
+
+TEST(ChannelLayout, ShorteningKeepsTheDirection) {
+  float x = 3, y = -4;
+  shortenTo(6, x, y);
+  EXPECT_EQ(x, 3.0f);
+  shortenTo(1, x, y);
+  EXPECT_NEAR(x, 0.6f, 1e-7f);
+  EXPECT_NEAR(y, -0.8f, 1e-7f);
+}
+
 TEST(ChannelTable, RowsAreViews) {
   ChannelTable table{4, {}};
   table.resize(3);

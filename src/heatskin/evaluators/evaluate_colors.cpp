@@ -10,6 +10,7 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/per_thread.h"
+#include "heatskin/evaluators/composite_batch.h"
 
 namespace heatskin {
 namespace {
@@ -59,7 +60,7 @@ void evaluate(const Evaluator& evaluator, const FilterTable& filter, std::span<c
     for (std::size_t first = 0; first < part.size(); first += kQueryBlock) {
       const std::size_t count = std::min(kQueryBlock, part.size() - first);
       mine.batch->respond(first, first + count, mine.workspace);
-      composite(mine.workspace.responses, filter, mine.block);
+      compositeBatch(*mine.batch, first, first + count, filter, mine.workspace, mine.block);
       for (std::size_t i = 0; i < count; ++i) {
         const std::size_t point = order.empty() ? begin + first + i : order[begin + first + i];
         write(point, mine.block.channels.row(i));

@@ -9,7 +9,8 @@
 namespace heatskin {
 
 /// Channels of surface points, with all threads. The evaluator is up to date with the kernels, `filter` was
-/// built from them. `channels` is [points, C]; `weights` (weight sums, "coverage") is [points] or empty.
+/// built from them. `channels` is [points, C], parts of ranges, vectors of tangent groups in face
+/// coordinates; `weights` (weight sums, "coverage") is [points] or empty.
 void evaluateChannels(const Evaluator& evaluator, const FilterTable& filter,
                       std::span<const SurfacePoint> points, std::span<float> channels,
                       std::span<float> weights);

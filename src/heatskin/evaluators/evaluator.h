@@ -10,6 +10,7 @@
 //   batch->respond(0, 64, workspace);               // workspace.responses: candidates and their x
 //   batch->respondVjp(0, 64, workspace, dx, sums);  // and back
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,12 +34,24 @@ class EvaluatorBatch {
   /// Candidates and responses of the points [begin, end), into `workspace.responses`.
   virtual void respond(std::size_t begin, std::size_t end, Workspace& workspace) const = 0;
 
+  /// For kernels with tangent groups: the rotations of the candidates that are left in `workspace`, which is
+  /// otherwise as respond() left it for the same range. They are constants between two rebuilds, but for the
+  /// motions that refresh() was told of.
+  virtual void turns(std::size_t begin, std::size_t end, Workspace& workspace) const;
+
   /// Adds sum over candidates of dx[i] * dx_i/d(position, angle, anisotropy) to `sums`. The workspace is as
   /// respond() left it for the same range, but candidates may have been removed from it; `dx` is [points of
   /// the range, stride], entries of unused candidates are not read, zeros are skipped.
   virtual void respondVjp(std::size_t begin, std::size_t end, Workspace& workspace, std::span<const float> dx,
                           GradientSums& sums) const = 0;
 };
+
+/// No rotations: of methods that take no tangent groups (MethodTraits::tangents).
+inline void EvaluatorBatch::turns(std::size_t, std::size_t, Workspace& workspace) const {
+  workspace.responses.resizeTurns();
+  std::fill(workspace.responses.cosines.begin(), workspace.responses.cosines.end(), 1.0f);
+  std::fill(workspace.responses.sines.begin(), workspace.responses.sines.end(), 0.0f);
+}
 
 /// See the head of the file. begin() and finish() may run concurrently; what changes the evaluator may not.
 class Evaluator {

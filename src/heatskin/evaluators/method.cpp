@@ -3,6 +3,8 @@
 #include <atomic>
 #include <iterator>
 
+#include <fmt/format.h>
+
 #include "heatskin/evaluators/local/method.h"
 #include "heatskin/evaluators/method_traits.h"
 #include "heatskin/evaluators/spectral/method.h"
@@ -23,6 +25,18 @@ const MethodTraits& traits(Method method) {
                                        spectral::methodTraits()};
   static_assert(std::size(kRows) == std::size(kMethodNames));
   return kRows[static_cast<std::size_t>(method)];
+}
+
+Result<void> checkChannels(Method method, const ChannelLayout& layout) {
+  if (traits(method).tangents) return {};
+  for (const ChannelGroup& group : layout.groups()) {
+    if (!group.isTangent()) continue;
+    return inputError(fmt::format("the method {} cannot carry the tangent vectors of {} over a surface; the "
+                                  "method local can",
+                                  methodName(method), group.name),
+                      error_code::kOtherMethod);
+  }
+  return {};
 }
 
 std::optional<Method> methodNamed(std::string_view name) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string_view>
 
+#include "heatskin/base/channel_layout.h"
 #include "heatskin/base/option_table.h"
 #include "heatskin/base/result.h"
 #include "heatskin/evaluators/evaluator.h"
@@ -27,6 +28,7 @@ struct MethodTraits {
   bool
       carries_angle;  ///< walks carry a kernel's angle from face to face; otherwise it belongs to the surface
   bool has_lengths;   ///< kernels may have lengths other than 1
+  bool tangents;      ///< kernels may have tangent groups (ChannelKind): it knows how faces lie to each other
   bool straight_through_clamp;  ///< what `clamp_gradient = "by_method"` means, as measured
   double rebuild_slowdown;      ///< rebuilds during a fit become up to so many times rarer as rates come down
   std::span<const Option> options;
@@ -39,6 +41,9 @@ struct MethodTraits {
 };
 
 const MethodTraits& traits(Method method);
+
+/// Refuses channels that kernels of this method cannot have: tangent groups (error_code::kOtherMethod).
+Result<void> checkChannels(Method method, const ChannelLayout& layout);
 
 /// The struct inside, for the lines of MethodTraits::options.
 void* optionsStruct(EvaluatorOptions& options);

@@ -6,6 +6,26 @@
 
 namespace heatskin {
 
+namespace {
+
+bool isTangent(const FilterTable& filter, std::size_t channel) {
+  return std::any_of(filter.tangents().begin(), filter.tangents().end(),
+                     [&](std::size_t first) { return channel == first || channel == first + 1; });
+}
+
+}  // namespace
+
+void CompositeBlock::setTangent(std::size_t q, std::size_t first, const Vec2f& sum, float divisor) {
+  const Vec2f value = sum / divisor;
+  float x = value.x(), y = value.y();
+  shortenTo(kTangentZero, x, y);
+  sums.row(q)[first] = sum.x();
+  sums.row(q)[first + 1] = sum.y();
+  // Shortening rounds: a last bit may be too much.
+  channels.row(q)[first] = std::clamp(kTangentZero + x, 0.0f, 1.0f);
+  channels.row(q)[first + 1] = std::clamp(kTangentZero + y, 0.0f, 1.0f);
+}
+
 void CompositeBlock::resize(const ResponseBlock& responses, std::size_t channel_count) {
   const std::size_t queries = responses.counts.size();
   f.resize(queries * responses.stride + ResponseBlock::kPadding);
@@ -59,12 +79,28 @@ void compositeScalar(ResponseBlock& responses, const FilterTable& filter, Compos
   }
 }
 
+void compositeTangentsScalar(const ResponseBlock& responses, const FilterTable& filter, CompositeBlock& out) {
+  for (std::size_t q = 0; q < responses.counts.size(); ++q) {
+    const float divisor = std::max(out.weights[q], 1.0f);
+    for (const std::size_t first : filter.tangents()) {
+      Vec2f sum = Vec2f::Zero();
+      for (std::size_t at = q * responses.stride; at < q * responses.stride + responses.counts[q]; ++at) {
+        const float* c = filter.row(responses.kernels[at]) + FilterTable::kChannels + first;
+        const float cosine = responses.cosines[at], sine = responses.sines[at];
+        sum += out.f[at] * Vec2f(cosine * c[0] - sine * c[1], sine * c[0] + cosine * c[1]);
+      }
+      out.setTangent(q, first, sum, divisor);
+    }
+  }
+}
+
 void compositeVjpScalar(const ResponseBlock& responses, const FilterTable& filter,
                         const CompositeBlock& block, std::span<const float> d_channels,
                         std::span<const float> errors, std::span<const float> curvatures,
                         std::vector<float>& dx, GradientSums& sums) {
   const std::size_t queries = responses.counts.size(), stride = responses.stride;
   const std::size_t channels = filter.channels();
+  std::vector<float> turned(channels);
   dx.resize(queries * stride + ResponseBlock::kPadding);
   for (std::size_t q = 0; q < queries; ++q) {
     const std::size_t base = q * stride;
@@ -83,10 +119,22 @@ void compositeVjpScalar(const ResponseBlock& responses, const FilterTable& filte
       const float f = block.f[base + i], x = responses.x[base + i];
       GradientRow& row = sums.row(kernel);
       float g = -common;
+      // The kernel's values as the query sees them, and gradients as the kernel does.
+      std::copy_n(k + FilterTable::kChannels, channels, turned.begin());
+      for (std::size_t c = 0; c < channels; ++c)
+        row.channels()[c] += isTangent(filter, c) ? 0.0f : f * d_channel[c] * inverse;
+      for (const std::size_t first : filter.tangents()) {
+        const float cosine = responses.cosines[base + i], sine = responses.sines[base + i];
+        const Vec2f v(k[FilterTable::kChannels + first], k[FilterTable::kChannels + first + 1]);
+        turned[first] = cosine * v.x() - sine * v.y();
+        turned[first + 1] = sine * v.x() + cosine * v.y();
+        const Vec2f d = f * inverse * Vec2f(d_channel[first], d_channel[first + 1]);
+        row.channels()[first] += cosine * d.x() + sine * d.y();
+        row.channels()[first + 1] += cosine * d.y() - sine * d.x();
+      }
       for (std::size_t c = 0; c < channels; ++c) {
-        const float value = k[FilterTable::kChannels + c];
+        const float value = turned[c];
         g += d_channel[c] * inverse * value;
-        row.channels()[c] += f * d_channel[c] * inverse;
         const float without = (sum[c] - f * value) / std::max(weight - f, 1.0f);
         const float change = without - sum[c] * inverse;
         row.use.cost += d_channel[c] * change + curvature[c] * change * change;

@@ -2,8 +2,10 @@
 // level, chosen at run time.
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstddef>
+#include <utility>
 
 #include "heatskin/kernels/composite_block.h"
 #include "heatskin/kernels/compositor.h"
@@ -126,7 +128,32 @@ void compositeT(ResponseBlock& responses, const FilterTable& filter, CompositeBl
   }
 }
 
-template <std::size_t kFixed>
+void compositeTangentsT(const ResponseBlock& responses, const FilterTable& filter, CompositeBlock& out) {
+  const Tag d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t q = 0; q < responses.counts.size(); ++q) {
+    const std::size_t base = q * responses.stride, count = responses.counts[q];
+    const float divisor = std::max(out.weights[q], 1.0f);
+    for (const std::size_t first : filter.tangents()) {
+      auto x = hn::Zero(d), y = hn::Zero(d);
+      for (std::size_t i = 0; i < count; i += lanes) {
+        const auto c = loadColumns(d, [&](std::size_t lane) HWY_ATTR {
+          return filter.row(responses.kernels[base + i + lane]) + FilterTable::kChannels + first;
+        });
+        const auto f = hn::IfThenElseZero(hn::FirstN(d, count - i), hn::LoadU(d, out.f.data() + base + i));
+        const auto cosine = hn::Mul(f, hn::LoadU(d, responses.cosines.data() + base + i));
+        const auto sine = hn::Mul(f, hn::LoadU(d, responses.sines.data() + base + i));
+        x = hn::MulAdd(cosine, c.c0, hn::NegMulAdd(sine, c.c1, x));
+        y = hn::MulAdd(sine, c.c0, hn::MulAdd(cosine, c.c1, y));
+      }
+      const Vec2f sum(hn::GetLane(hn::SumOfLanes(d, x)), hn::GetLane(hn::SumOfLanes(d, y)));
+      out.setTangent(q, first, sum, divisor);
+    }
+  }
+}
+
+/// `kTangents`: there are tangent groups. Their channels are left out where others are worked on.
+template <std::size_t kFixed, bool kTangents>
 void compositeVjpOf(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,
                     std::span<const float> d_channels, std::span<const float> errors,
                     std::span<const float> curvatures, std::vector<float>& dx, GradientSums& sums) {
@@ -144,6 +171,9 @@ void compositeVjpOf(const ResponseBlock& responses, const FilterTable& filter, c
                 offsetof(KernelUse, hits) == 0 && offsetof(KernelUse, cost) == 3 * sizeof(float));
   HWY_ALIGN float costs[kMostCandidates + ResponseBlock::kPadding];
   assert(stride <= kMostCandidates);
+  std::array<bool, kMaxChannels> is_tangent{};
+  for (const std::size_t first : filter.tangents())
+    is_tangent[first] = is_tangent[first + 1] = true;
   for (std::size_t q = 0; q < queries; ++q) {
     const std::size_t base = q * stride, count = responses.counts[q];
     const float weight = block.weights[q], inverse = 1 / std::max(weight, 1.0f);
@@ -162,6 +192,8 @@ void compositeVjpOf(const ResponseBlock& responses, const FilterTable& filter, c
     const float* f = block.f.data() + base;
     for (std::size_t i = 0; i < count; ++i)
       sums.row(kernels[i]);
+    const float* cosines = kTangents ? responses.cosines.data() + base : nullptr;
+    const float* sines = kTangents ? responses.sines.data() + base : nullptr;
     for (std::size_t i = 0; i < count; i += lanes) {
       const auto k = loadColumns(d, [&](std::size_t lane) HWY_ATTR { return filter.row(kernels[i + lane]); });
       auto g = hn::Set(d, -common);
@@ -180,10 +212,24 @@ void compositeVjpOf(const ResponseBlock& responses, const FilterTable& filter, c
         const auto c = loadColumns(d, [&](std::size_t lane) HWY_ATTR {
           return filter.row(kernels[i + lane]) + FilterTable::kChannels + first;
         });
-        addChannel(first, c.c0);
-        addChannel(first + 1, c.c1);
-        addChannel(first + 2, c.c2);
-        addChannel(first + 3, c.c3);
+        const auto addPlain = [&](std::size_t channel, hn::Vec<Tag> color) HWY_ATTR {
+          if (kTangents && channel < channels && is_tangent[channel]) return;
+          addChannel(channel, color);
+        };
+        addPlain(first, c.c0);
+        addPlain(first + 1, c.c1);
+        addPlain(first + 2, c.c2);
+        addPlain(first + 3, c.c3);
+      }
+      if constexpr (kTangents) {
+        const auto cosine = hn::LoadU(d, cosines + i), sine = hn::LoadU(d, sines + i);
+        for (const std::size_t first : filter.tangents()) {
+          const auto c = loadColumns(d, [&](std::size_t lane) HWY_ATTR {
+            return filter.row(kernels[i + lane]) + FilterTable::kChannels + first;
+          });
+          addChannel(first, hn::MulSub(cosine, c.c0, hn::Mul(sine, c.c1)));
+          addChannel(first + 1, hn::MulAdd(sine, c.c0, hn::Mul(cosine, c.c1)));
+        }
       }
       g = hn::IfThenElseZero(hn::And(hn::Gt(value, zero), hn::Lt(value, one)), g);
       hn::StoreU(cost, d, costs + i);
@@ -195,6 +241,17 @@ void compositeVjpOf(const ResponseBlock& responses, const FilterTable& filter, c
           d, Columns<hn::Vec<Tag>>{bend, bend_x, g, hn::Mul(g, value)},
           [&](std::size_t lane) HWY_ATTR { return &sums.present(kernels[i + lane]).filter.slope; },
           std::min(lanes, count - i));
+    }
+    if constexpr (kTangents) {
+      // Gradients of vectors as the kernel sees them.
+      for (const std::size_t first : filter.tangents()) {
+        const float x = std::exchange(d_sum[first], 0.0f), y = std::exchange(d_sum[first + 1], 0.0f);
+        for (std::size_t i = 0; i < count; ++i) {
+          float* row = sums.present(kernels[i]).channels() + first;
+          row[0] += f[i] * (cosines[i] * x + sines[i] * y);
+          row[1] += f[i] * (cosines[i] * y - sines[i] * x);
+        }
+      }
     }
     for (std::size_t i = 0; i < count; ++i) {
       float* row = &sums.present(kernels[i]).use.hits;
@@ -214,10 +271,12 @@ void compositeVjpOf(const ResponseBlock& responses, const FilterTable& filter, c
 void compositeVjpT(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,
                    std::span<const float> d_channels, std::span<const float> errors,
                    std::span<const float> curvatures, std::vector<float>& dx, GradientSums& sums) {
-  if (filter.channels() == 3) {
-    compositeVjpOf<3>(responses, filter, block, d_channels, errors, curvatures, dx, sums);
+  if (!filter.tangents().empty()) {
+    compositeVjpOf<0, true>(responses, filter, block, d_channels, errors, curvatures, dx, sums);
+  } else if (filter.channels() == 3) {
+    compositeVjpOf<3, false>(responses, filter, block, d_channels, errors, curvatures, dx, sums);
   } else {
-    compositeVjpOf<0>(responses, filter, block, d_channels, errors, curvatures, dx, sums);
+    compositeVjpOf<0, false>(responses, filter, block, d_channels, errors, curvatures, dx, sums);
   }
 }
 
@@ -230,13 +289,18 @@ namespace heatskin {
 
 HWY_EXPORT(buildFilterT);
 HWY_EXPORT(compositeT);
+HWY_EXPORT(compositeTangentsT);
 HWY_EXPORT(compositeVjpT);
 
 void FilterTable::build(const KernelSet& kernels) {
   const std::size_t count = kernels.size();
   mean_ = kernels.mean;
   stride_ = kChannels + paddedChannels(channels());
-  rows_.assign(count * stride_, 0.0f);
+  rows_.assign(count * stride_ + kPadding, 0.0f);
+  tangents_.clear();
+  for (const ChannelGroup& group : kernels.layout.groups()) {
+    if (group.isTangent()) tangents_.push_back(group.first);
+  }
   floors_.resize(count);
   inverse_ranges_.resize(count);
   HWY_DYNAMIC_DISPATCH(buildFilterT)
@@ -254,6 +318,10 @@ void FilterTable::build(const KernelSet& kernels) {
 void composite(ResponseBlock& responses, const FilterTable& filter, CompositeBlock& out, std::size_t kept) {
   out.resize(responses, filter.channels());
   HWY_DYNAMIC_DISPATCH(compositeT)(responses, filter, out, kept);
+}
+
+void compositeTangents(const ResponseBlock& responses, const FilterTable& filter, CompositeBlock& out) {
+  HWY_DYNAMIC_DISPATCH(compositeTangentsT)(responses, filter, out);
 }
 
 void compositeVjp(const ResponseBlock& responses, const FilterTable& filter, const CompositeBlock& block,

@@ -25,7 +25,8 @@ struct KernelRanges {
   static constexpr float kMinSharpness = 10.0f, kMaxSharpness = 200.0f;
   /// From what the finest texture of a large asset could use to what covers everything with one kernel.
   static constexpr float kMinLength = 0x1.0p-10f, kMaxLength = 16.0f;
-  static constexpr float kMaxResidual = 1.0f;  ///< channels of a kernel lie in [-1, 1]
+  static constexpr float kMaxResidual =
+      1.0f;  ///< channels of a kernel lie in [-1, 1], vectors are up to 1 long
 };
 
 /// Kernel parameters as parallel arrays of one length.
@@ -38,7 +39,8 @@ struct KernelSet {
   std::vector<float> thresholds;        // [N] eps
   std::vector<float> sharpnesses;       // [N] s
   std::vector<float> lengths;           // [N] h: distances count in units of it; 1 is the paper's kernel
-  ChannelTable channels;                // [N, C] c, residual to the mean, also as part of the range
+  ChannelTable channels;  // [N, C] c, residual to the mean, also as part of the range; vectors of
+                          // tangent groups in face coordinates of the kernel's face
 
   /// No kernels, a mean of 1/2.
   KernelSet() : KernelSet(ChannelLayout()) {}
@@ -56,6 +58,36 @@ struct KernelSet {
     sharpnesses.resize(count);
     lengths.resize(count, 1.0f);
     channels.resize(count);
+  }
+
+  /// Keeps the channels of kernel `i` within their ranges: values in [-1, 1], vectors of tangent groups not
+  /// longer than 1.
+  void clampChannels(std::size_t i) {
+    constexpr float kMost = KernelRanges::kMaxResidual;
+    float* values = channels.row(i);
+    for (const ChannelGroup& group : layout.groups()) {
+      if (group.isTangent()) {
+        shortenTo(kMost, values[group.first], values[group.first + 1]);
+      } else {
+        for (std::size_t c = group.first; c < group.first + group.count; ++c)
+          values[c] = std::clamp(values[c], -kMost, kMost);
+      }
+    }
+  }
+
+  /// Carries the vectors of kernel `i` along its walk to another face (WalkOutcome::end_from_start).
+  void carryTangents(std::size_t i, const Rigid2& end_from_start) {
+    carryTangents(layout, channels.row(i), end_from_start);
+  }
+
+  /// The same for any row of channels in face coordinates, such as an optimiser's moments.
+  static void carryTangents(const ChannelLayout& of, float* values, const Rigid2& end_from_start) {
+    for (const ChannelGroup& group : of.groups()) {
+      if (!group.isTangent()) continue;
+      const Vec2 turned = end_from_start.rotate({values[group.first], values[group.first + 1]});
+      values[group.first] = static_cast<float>(turned.x());
+      values[group.first + 1] = static_cast<float>(turned.y());
+    }
   }
 
   /// Appends a copy of kernel `i`.

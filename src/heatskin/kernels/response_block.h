@@ -26,6 +26,9 @@ struct ResponseBlock {
   std::vector<std::uint32_t> kernels;  // [Q, stride]; up to the next whole vector entries are valid kernels
   std::vector<std::uint32_t> pairs;    // [Q, stride] where the evaluator has the geometry of kernel and query
   std::vector<float> x;                // [Q, stride]
+  // For textures with tangent groups: the rotation by which a kernel's vector appears in the face coordinates
+  // of the query. Valid for the candidates that were left when EvaluatorBatch::turns() ran.
+  std::vector<float> cosines, sines;  // [Q, stride], or empty
 
   /// Makes room for `count` queries with up to `candidates` candidates.
   void resize(std::size_t count, std::size_t candidates) {
@@ -34,6 +37,12 @@ struct ResponseBlock {
     kernels.resize(count * stride + kPadding);
     pairs.resize(count * stride + kPadding);
     x.resize(count * stride + kPadding);
+  }
+
+  /// Makes room for the rotations.
+  void resizeTurns() {
+    cosines.resize(x.size());
+    sines.resize(x.size());
   }
 
   /// No vector has more floats on the machines we compile for by blocks; wider ones read into the padding.

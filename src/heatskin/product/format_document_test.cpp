@@ -161,8 +161,8 @@ Json completeExtension(Method method) {
 Json channelExtension() {
   Json json = completeExtension(Method::kLocal);
   json.erase("constantMaterials");
-  json["channels"].push_back(
-      Json::parse(R"({"name": "height", "count": 1, "range": [-2, 6], "bits": 12, "mean": [0.5]})"));
+  json["channels"].push_back(Json::parse(
+      R"({"name": "height", "count": 1, "range": [-2, 6], "kind": "plain", "bits": 12, "mean": [0.5]})"));
   return json;
 }
 
@@ -225,6 +225,8 @@ class RowChecker {
     if (row_.table == "group" && row_.name == "count" && value.is_number_unsigned() &&
         value.get<std::size_t>() <= 64)
       json["channels"][1]["mean"] = std::vector<double>(value.get<std::size_t>(), 0.5);
+    if (row_.table == "group" && value == "tangent")
+      json["channels"][1].update({{"count", 2}, {"range", {-2, 2}}, {"mean", {0.5, 0.5}}});
     const auto read = readExtension(json.dump());
     return read ? "" : read.error().message;
   }
@@ -415,6 +417,7 @@ class RowChecker {
   std::vector<std::string> knownChoices() const {
     if (row_.name == "evaluator.method") return {std::begin(kMethodNames), std::end(kMethodNames)};
     if (row_.name == "info.filter") return {std::begin(kFilterNames), std::end(kFilterNames)};
+    if (row_.table == "group") return {std::begin(kChannelKindNames), std::end(kChannelKindNames)};
     std::vector<std::string> names;
     const auto method = methodNamed(row_.table);
     if (!method) return names;
@@ -538,7 +541,7 @@ TEST(FormatDocument, PlantedErrorsAreNoticed) {
     for (const char* type : {"boolean", "integer", "number", "string"}) {
       if (row.type != type && row.name != "evaluator.*") plant(row.type_begin, row.type.size(), type);
     }
-    if (row.type == "string" && row.table != "group") {
+    if (row.type == "string" && (row.table != "group" || row.name == "kind")) {
       for (std::sregex_iterator it(row.allowed.begin(), row.allowed.end(), kName), end; it != end; ++it) {
         const auto at = row.allowed_begin + static_cast<std::size_t>(it->position());
         plant(at, static_cast<std::size_t>(it->length()), "");

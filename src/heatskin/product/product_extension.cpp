@@ -276,11 +276,13 @@ Json channelsJson(const ProductExtension& extension) {
   Json json = Json::array();
   for (const ChannelGroup& group : extension.layout.groups()) {
     const auto first = extension.mean.begin() + static_cast<std::ptrdiff_t>(group.first);
-    json.push_back({{"name", group.name},
-                    {"count", group.count},
-                    {"range", group.range},
-                    {"bits", extension.scales.channel_bits[group.first]},
-                    {"mean", std::vector<float>(first, first + static_cast<std::ptrdiff_t>(group.count))}});
+    Json& written = json.emplace_back();
+    written = {{"name", group.name},
+               {"count", group.count},
+               {"range", group.range},
+               {"bits", extension.scales.channel_bits[group.first]},
+               {"mean", std::vector<float>(first, first + static_cast<std::ptrdiff_t>(group.count))}};
+    if (group.isTangent()) written["kind"] = kChannelKindNames[static_cast<std::size_t>(group.kind)];
   }
   return json;
 }
@@ -305,12 +307,15 @@ void readChannels(Reader& root, bool strict, std::optional<Error>& error, Produc
     const auto most = static_cast<double>(kMaxChannelValue);
     reader.range("range", range, -most, most);
     group.range = {static_cast<float>(range[0]), static_cast<float>(range[1])};
+    if (reader.has("kind")) reader.choice("kind", group.kind, kChannelKindNames);
     std::size_t bits = 0;
     reader.size("bits", bits, 2, kMostBits);
     all_bits.insert(all_bits.end(), group.count, static_cast<int>(bits));
     if (error) return;
     const std::vector<double> values = reader.numbers("mean", group.count, 0, 1);
     mean.insert(mean.end(), values.begin(), values.end());
+    if (group.isTangent() && std::any_of(values.begin(), values.end(), [](double v) { return v != 0.5; }))
+      return reader.refuse("of tangent vectors has a mean other than 0.5");
     if (strict) reader.finish();
   }
   if (error) return;
@@ -327,7 +332,8 @@ void readChannels(Reader& root, bool strict, std::optional<Error>& error, Produc
 
 std::string writeExtension(const ProductExtension& extension) {
   Json json;
-  json["version"] = fmt::format("{}.{}", kFormatMajor, kFormatMinor);
+  // What 2.0 can say is written as 2.0.
+  json["version"] = fmt::format("{}.{}", kFormatMajor, extension.layout.hasTangents() ? kFormatMinor : 0);
   json["triangles"] = extension.triangles;
   json["channels"] = channelsJson(extension);
   Json& kernels = json["kernels"];
@@ -414,6 +420,9 @@ Result<ProductExtension> readExtension(const std::string& text) {
   for (const Option& option : traits(method).options) {
     if (option.stored) evaluator.option(option, optionsStruct(extension.options));
   }
+
+  if (auto suits = checkChannels(method, extension.layout); !error && !suits)
+    root.refuse("channels: " + suits.error().message);
 
   Reader info = root.object("info");
   extension.info.generator = info.text("generator");

@@ -19,7 +19,7 @@ namespace heatskin {
 inline constexpr const char* kExtensionName = "HSK_kernel_texture";
 
 /// Readers refuse another major version. A larger minor version only adds properties that may be ignored.
-inline constexpr int kFormatMajor = 2, kFormatMinor = 0;
+inline constexpr int kFormatMajor = 2, kFormatMinor = 1;
 
 /// Read as well: kernels in records, without lengths, of base_color alone.
 inline constexpr int kRecordsMajor = 1, kRecordsMinor = 1;
@@ -39,7 +39,7 @@ struct ProductExtension {
   ProductInfo info;
 };
 
-/// The object as JSON text, of the present version.
+/// The object as JSON text, of the lowest version that can say it.
 std::string writeExtension(const ProductExtension& extension);
 
 /// The object read back. Refused, with the property's name: another major version, missing and doubled

@@ -308,6 +308,56 @@ TEST(ProductExtension, MajorVersionsMustBeKnownMinorOnesNeedNot) {
   EXPECT_NE(refusal(newer), "");
 }
 
+/// With vectors of the tangent plane.
+ProductExtension vectors() {
+  ProductExtension e = unusual();
+  ChannelGroup slope{"slope", 2, 0, {-3, 3}};
+  slope.kind = ChannelKind::kTangent;
+  e.options = local::LocalOptions();
+  e.layout = *ChannelLayout::make({{"base_color", 3}, slope});
+  e.scales.channel_bits = {11, 11, 11, 9, 9};
+  e.mean = ChannelValues::Constant(5, 0.5f);
+  return e;
+}
+
+TEST(ProductExtension, TangentGroupsComeBackOrAreRefused) {
+  const ProductExtension e = vectors();
+  const Json json = Json::parse(writeExtension(e));
+  EXPECT_EQ(json["version"], "2.1");
+  EXPECT_EQ(json["channels"][1]["kind"], "tangent");
+  EXPECT_FALSE(json["channels"][0].contains("kind"));
+  const auto read = readExtension(json.dump());
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->layout, e.layout);
+  EXPECT_EQ(writeExtension(*read), writeExtension(e));
+
+  const auto with = [&](const char* name, const Json& value) {
+    Json bad = json;
+    bad["channels"][1][name] = value;
+    return refusal(bad);
+  };
+  EXPECT_EQ(with("kind", "plain"), "") << "said in so many words";
+  for (const Json& kind : {Json("vector"), Json(""), Json(1), Json(nullptr), Json(Json::array())})
+    EXPECT_NE(with("kind", kind), "") << kind;
+  for (const Json& range : {Json({-3, 2}), Json({0, 3}), Json({3, -3}), Json({-3, 3.0001})})
+    EXPECT_NE(with("range", range), "") << range;
+  for (const Json& mean : {Json({0.5, 0.51}), Json({0, 0}), Json({0.5}), Json({0.5, 0.5, 0.5})})
+    EXPECT_NE(with("mean", mean), "") << mean;
+  Json three = json;
+  three["channels"][1]["count"] = 3;
+  three["channels"][1]["mean"] = {0.5, 0.5, 0.5};
+  EXPECT_NE(refusal(three).find("tangent vectors have 2"), std::string::npos) << refusal(three);
+  Json color = json;
+  color["channels"][0]["kind"] = "tangent";
+  EXPECT_NE(refusal(color), "");
+
+  for (const Method method : {Method::kThermal, Method::kSpectral}) {
+    ProductExtension other = e;
+    other.options = defaultOptions(method);
+    EXPECT_NE(refusal(Json::parse(writeExtension(other))).find("tangent vectors"), std::string::npos);
+  }
+}
+
 /// Five groups with eleven channels.
 ProductExtension eleven() {
   ProductExtension e = unusual();

@@ -40,7 +40,16 @@ void expectUsable(const Product& product) {
     ASSERT_TRUE(k.sharpnesses[i] >= KernelRanges::kMinSharpness &&
                 k.sharpnesses[i] <= KernelRanges::kMaxSharpness);
     ASSERT_TRUE(k.lengths[i] >= KernelRanges::kMinLength && k.lengths[i] <= KernelRanges::kMaxLength);
-    ASSERT_LE(k.channels[i].cwiseAbs().maxCoeff(), KernelRanges::kMaxResidual);
+    for (const ChannelGroup& group : k.layout.groups()) {
+      const auto values = k.channels[i].segment(static_cast<Eigen::Index>(group.first),
+                                                static_cast<Eigen::Index>(group.count));
+      if (group.isTangent()) {
+        ASSERT_LE(values.norm(), 2 * KernelRanges::kMaxResidual)
+            << "a step of two bits is as long as a vector";
+      } else {
+        ASSERT_LE(values.cwiseAbs().maxCoeff(), KernelRanges::kMaxResidual);
+      }
+    }
   }
   const std::vector<SurfacePoint> points = sampleSurface(*product.surface, 16, 3);
   std::vector<Vec3f> colors(points.size());
@@ -111,11 +120,12 @@ TEST(ProductMutation, DamagedFilesAreRefusedOrUsable) {
 }
 
 class ProductMutationOf : public ::testing::TestWithParam<ChannelLayout> {};
-INSTANTIATE_TEST_SUITE_P(Channels, ProductMutationOf,
-                         ::testing::Values(ChannelLayout(), *ChannelLayout::make({{"base_color", 3},
-                                                                                  {"alpha", 1},
-                                                                                  {"glow", 7, 0, {-3, 40}}})),
-                         [](const auto& layout) { return std::to_string(layout.param.size()); });
+INSTANTIATE_TEST_SUITE_P(
+    Channels, ProductMutationOf,
+    ::testing::Values(ChannelLayout(),
+                      *ChannelLayout::make({{"base_color", 3}, {"alpha", 1}, {"glow", 7, 0, {-3, 40}}}),
+                      vectorLayout()),
+    [](const auto& layout) { return std::to_string(layout.param.size()); });
 
 TEST_P(ProductMutationOf, DamagedExtensionsAreRefusedOrUsable) {
   const std::string file = seedProduct("local", GetParam());

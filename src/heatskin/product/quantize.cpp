@@ -14,7 +14,7 @@ constexpr std::uint32_t full(int bits) {
 
 /// Codes of residuals run from 0 (-1) over the middle (exactly 0) to twice the middle (+1).
 constexpr std::uint32_t middle(int bits) {
-  return (std::uint32_t{1} << (bits - 1)) - 1;
+  return residualSteps(bits);
 }
 
 /// Code of `x` on a scale that is even in g(x) between the ends of `range`.

@@ -80,6 +80,11 @@ constexpr double angleStep(int bits) {
   return std::numbers::pi / static_cast<double>(std::uint32_t{1} << bits);
 }
 
+/// Steps from the code of a residual of 0 to that of 1.
+constexpr std::uint32_t residualSteps(int bits) {
+  return (std::uint32_t{1} << (bits - 1)) - 1;
+}
+
 /// Codes of a kernel; values beyond the ranges are clamped, and all must be numbers.
 KernelCodes encodeKernel(const StoredKernel& kernel, const KernelScales& scales);
 

@@ -89,6 +89,19 @@ double SourceTriangles::axisInFace(std::uint32_t face, double angle) const {
   return wrapAxis(o.angle + o.sign * angle);
 }
 
+Vec2 SourceTriangles::vectorInTriangle(std::uint32_t face, const Vec2& vector) const {
+  const Orientation o = orientation(face);
+  const Rigid2 turn{std::cos(o.angle), std::sin(o.angle)};
+  const Vec2 along = turn.rotateBack(vector);
+  return {along.x(), o.sign * along.y()};
+}
+
+Vec2 SourceTriangles::vectorInFace(std::uint32_t face, const Vec2& vector) const {
+  const Orientation o = orientation(face);
+  const Rigid2 turn{std::cos(o.angle), std::sin(o.angle)};
+  return turn.rotate({vector.x(), o.sign * vector.y()});
+}
+
 Vec3 SourceTriangles::assetPosition(const TrianglePoint& point) const {
   // The last run that begins at or before the triangle; empty primitives share their beginning with the next.
   const auto after =

@@ -42,6 +42,11 @@ class SourceTriangles {
   double axisInTriangle(std::uint32_t face, double angle) const;
   double axisInFace(std::uint32_t face, double angle) const;
 
+  /// The same for a vector of the face's plane: its components along the edge from corner 0 to corner 1 and
+  /// perpendicular to it, towards corner 2. Where the triangle is turned over, that is a mirrored frame.
+  Vec2 vectorInTriangle(std::uint32_t face, const Vec2& vector) const;
+  Vec2 vectorInFace(std::uint32_t face, const Vec2& vector) const;
+
   /// Where the point is, in asset coordinates; also for triangles without a face.
   Vec3 assetPosition(const TrianglePoint& point) const;
 

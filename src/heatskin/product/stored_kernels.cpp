@@ -19,6 +19,17 @@
 namespace heatskin {
 namespace {
 
+/// Applies `turn` to the vectors of tangent groups.
+template <class TurnVector>
+void turnTangents(const ChannelLayout& layout, float* values, const TurnVector& turn) {
+  for (const ChannelGroup& group : layout.groups()) {
+    if (!group.isTangent()) continue;
+    const Vec2 turned = turn(Vec2(values[group.first], values[group.first + 1]));
+    values[group.first] = static_cast<float>(turned.x());
+    values[group.first + 1] = static_cast<float>(turned.y());
+  }
+}
+
 /// Carries kernels from the surface they were fitted on to the file's triangles. A triangle that rounding to
 /// float32 has made degenerate cannot carry one; its kernels go to the nearest place that can.
 class KernelWriter {
@@ -45,6 +56,8 @@ class KernelWriter {
     const double angle = kernels.angles[i];
     out.position = triangles_.toTriangle(p);
     out.angle = triangles_.axisInTriangle(p.face, angle);
+    turnTangents(kernels.layout, out.channels.data(),
+                 [&](const Vec2& v) { return triangles_.vectorInTriangle(p.face, v); });
     if (const std::uint32_t face = stored_triangles_.faceOf(out.position.triangle); face != kNone) {
       if (!period_) out.angle = insideRange(face, angle, out.angle);
       return out;
@@ -57,6 +70,12 @@ class KernelWriter {
     const Vec2 turned = stored_surface_.frames()[near.face].directionToFace(axis);
     out.position = stored_triangles_.toTriangle(near);
     out.angle = stored_triangles_.axisInTriangle(near.face, std::atan2(turned.y(), turned.x()));
+    out.channels = kernels.channels[i];
+    turnTangents(kernels.layout, out.channels.data(), [&](const Vec2& v) {
+      const Vec3 in_space = surface_.frames()[p.face].directionFromFace(v);
+      return stored_triangles_.vectorInTriangle(
+          near.face, stored_surface_.frames()[near.face].directionToFace(in_space));
+    });
     return out;
   }
 
@@ -142,6 +161,16 @@ int barycentricBits(std::span<const KernelCodes> codes, const KernelScales& scal
   return bits;
 }
 
+/// The first tangent group whose vector is longer than rounding a vector of length 1 can make it, or null.
+const ChannelGroup* tooLong(const ChannelValues& values, const ProductExtension& extension) {
+  for (const ChannelGroup& group : extension.layout.groups()) {
+    const float step = 1 / static_cast<float>(residualSteps(extension.scales.channel_bits[group.first]));
+    if (group.isTangent() && !(values.segment<2>(static_cast<Eigen::Index>(group.first)).norm() <= 1 + step))
+      return &group;
+  }
+  return nullptr;
+}
+
 /// The codes of a buffer, in its order.
 Result<std::vector<KernelCodes>> readCodes(const ProductExtension& extension,
                                            std::span<const std::uint8_t> bytes) {
@@ -222,6 +251,10 @@ Result<KernelSet> unpackKernels(const ProductExtension& extension, std::span<con
     kernels.sharpnesses[i] = kernel.sharpness;
     kernels.lengths[i] = kernel.length;
     kernels.channels[i] = kernel.channels;
+    if (const ChannelGroup* group = tooLong(kernel.channels, extension))
+      return inputError(fmt::format("kernel {}: the vector {} is longer than 1", i, group->name));
+    turnTangents(kernels.layout, kernels.channels.row(i),
+                 [&](const Vec2& v) { return triangles.vectorInFace(face, v); });
   }
   return kernels;
 }

@@ -112,17 +112,16 @@ class CoverageStudy final : public Study {
     return runs;
   }
 
-  Result<StudyOutcome> execute(const Json& work, const std::filesystem::path& /*folder*/,
-                               Progress& progress) const override {
+  Result<StudyOutcome> execute(const Json& work, const RunContext& context) const override {
     StudyOutcome outcome;
-    auto fitted = fitRun(work, progress, outcome);
+    auto fitted = fitRun(work, context, outcome);
     if (!fitted) return fitted.error();
     if (!*fitted) return outcome;
-    const KernelTexture& texture = (*fitted)->fit.stored->texture;
+    const KernelTexture& texture = (*fitted)->stored.texture;
     if (work.value("stem", false))
       outcome.values["stem_below_half"] = jsonNumber(stemBelowHalf(texture, kSampleSeed));
-    if ((*fitted)->fit.config.evaluator.method != Method::kLocal) return outcome;
-    if (auto looked = lookCloser(texture, (*fitted)->fit.config.evaluator.local,
+    if ((*fitted)->config.evaluator.method != Method::kLocal) return outcome;
+    if (auto looked = lookCloser(texture, (*fitted)->config.evaluator.local,
                                  work.value("samples", std::size_t{200'000}), outcome.values);
         !looked)
       return looked.error();

@@ -30,7 +30,8 @@ class FitTarget {
   /// What the channels are; base_color unless told otherwise. The same at every call.
   virtual const ChannelLayout& layout() const;
 
-  /// Values within the ranges of the layout (base_color: sRGB in [0, 1]); `out` is [points, C].
+  /// Values within the ranges of the layout (base_color: sRGB in [0, 1]); those of tangent groups in face
+  /// coordinates of the point's face, up to a length of R. `out` is [points, C].
   virtual void values(std::span<const SurfacePoint> points, std::span<float> out) const = 0;
 
   /// How much of each point is seen: 0 for what nobody sees, 1 for what hides everything behind it; `out` is
@@ -43,7 +44,14 @@ class FitTarget {
   /// True when the face has one value in every channel that is known without kernels: none are placed on it.
   virtual bool faceConstant(std::uint32_t /*face*/) const { return false; }
 
-  /// False when every face is so: there is nothing to fit.
+  /// Groups of the layout (one bit each, the first one lowest) that have one value on the face which is known
+  /// without kernels: they are neither fitted nor compared there. All or none unless a target says otherwise.
+  virtual std::uint32_t constantGroups(std::uint32_t face) const { return faceConstant(face) ? ~0u : 0u; }
+
+  /// True when some face has some groups so and others not.
+  virtual bool partlyConstant() const { return false; }
+
+  /// False when every face has one value in every channel: there is nothing to fit.
   virtual bool hasColor() const { return true; }
 
   /// Adds what tells this target from others with the same layout, for checkpoints. Here: values and
@@ -75,7 +83,8 @@ class FunctionTarget final : public FitTarget {
 class VertexTarget final : public FitTarget {
  public:
   /// `triangles` are those the surface was built from (Surface::build() from plain arrays), `values` is
-  /// [positions, C]. Fails when the two do not go together.
+  /// [positions, C]. Fails when the two do not go together, and for tangent groups: a vertex has no face
+  /// coordinates.
   static Result<VertexTarget> make(const Surface& surface,
                                    std::span<const std::array<std::uint32_t, 3>> triangles,
                                    std::span<const float> values, ChannelLayout layout = {});
@@ -108,6 +117,9 @@ constexpr std::string_view filterName(Filter filter) {
 
 /// Values as kernels know them: parts of the layout's ranges. `out` is [points, C].
 void unitValues(const FitTarget& target, std::span<const SurfacePoint> points, std::span<float> out);
+
+/// Channels of the groups that are constant on a face, one bit each.
+std::uint32_t constantChannels(const FitTarget& target, std::uint32_t face);
 
 /// Adds a layout, with what training makes of it.
 void identifyLayout(const ChannelLayout& layout, Fingerprint& fingerprint);

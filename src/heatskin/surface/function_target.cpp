@@ -35,6 +35,8 @@ VertexTarget::VertexTarget(ChannelLayout layout) : layout_(std::move(layout)) {}
 Result<VertexTarget> VertexTarget::make(const Surface& surface,
                                         std::span<const std::array<std::uint32_t, 3>> triangles,
                                         std::span<const float> values, ChannelLayout layout) {
+  if (layout.hasTangents())
+    return inputError("values at vertices cannot have tangent groups: a vertex has no face coordinates");
   VertexTarget target(std::move(layout));
   const std::size_t channels = target.layout_.size(), vertices = values.size() / channels;
   if (values.size() % channels != 0) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "heatskin/evaluators/evaluate_colors.h"
+#include "heatskin/evaluators/method_traits.h"
 #include "heatskin/kernels/composite_block.h"
 
 namespace heatskin {
@@ -16,6 +17,8 @@ namespace heatskin {
 Result<KernelTexture> KernelTexture::create(std::shared_ptr<const Surface> surface, KernelSet kernels,
                                             const EvaluatorOptions& options, const Preparation& preparation,
                                             ConstantFaces constants) {
+  // Before the work of preparing an evaluator.
+  if (auto suits = checkChannels(methodOf(options), kernels.layout); !suits) return suits.error();
   auto evaluator = makeEvaluator(*surface, options, preparation);
   if (!evaluator) return evaluator.error();
   return withEvaluator(std::move(surface), std::move(kernels), options, std::move(*evaluator),
@@ -26,6 +29,7 @@ Result<KernelTexture> KernelTexture::withEvaluator(std::shared_ptr<const Surface
                                                    const EvaluatorOptions& options,
                                                    std::shared_ptr<Evaluator> evaluator,
                                                    ConstantFaces constants) {
+  if (auto suits = checkChannels(methodOf(options), kernels.layout); !suits) return suits.error();
   // Small files may ask for far too much: every kernel on every face.
   if (auto justified = evaluator->check(kernels, 1); !justified)
     return inputError(justified.error().message, justified.error().code);
@@ -62,6 +66,43 @@ void KernelTexture::values(std::span<const SurfacePoint> points, std::span<float
   }
 }
 
+template <class Take>
+void KernelTexture::forPieces(std::span<const SurfacePoint> points, std::span<float> weights,
+                              std::size_t channels, const Take& take) const {
+  constexpr std::size_t kAtOnce = std::size_t{1} << 16;
+  std::vector<float> rows;
+  for (std::size_t first = 0; first < points.size(); first += kAtOnce) {
+    const auto part = points.subspan(first, std::min(kAtOnce, points.size() - first));
+    rows.resize(part.size() * channels);
+    values(part, rows, weights.empty() ? weights : weights.subspan(first, part.size()));
+    take(first, part, std::span<const float>(rows));
+  }
+}
+
+void KernelTexture::valuesInSpace(std::span<const SurfacePoint> points, std::span<float> out,
+                                  std::span<float> weights) const {
+  const std::size_t channels = layout().size();
+  if (!layout().hasTangents()) return values(points, out, weights);
+  forPieces(points, weights, channels,
+            [&](std::size_t first, std::span<const SurfacePoint> part, std::span<const float> rows) {
+              float* to = out.data() + first * layout().spaceSize();
+              for (std::size_t i = 0; i < part.size(); ++i) {
+                const float* row = rows.data() + i * channels;
+                for (const ChannelGroup& group : layout().groups()) {
+                  if (!group.isTangent()) {
+                    to = std::copy_n(row + group.first, group.count, to);
+                    continue;
+                  }
+                  // Surface coordinates are those of the asset, moved and scaled: directions are the same.
+                  const Vec3f in_space = surface_->frames()[part[i].face]
+                                             .directionFromFace(Vec2(row[group.first], row[group.first + 1]))
+                                             .cast<float>();
+                  to = std::copy_n(in_space.data(), 3, to);
+                }
+              }
+            });
+}
+
 void KernelTexture::colors(std::span<const SurfacePoint> points, std::span<Vec3f> colors,
                            std::span<float> weights) const {
   const ChannelGroup* base_color = layout().find("base_color");
@@ -72,16 +113,11 @@ void KernelTexture::colors(std::span<const SurfacePoint> points, std::span<Vec3f
     values(points, {colors.empty() ? nullptr : colors[0].data(), 3 * colors.size()}, weights);
     return;
   }
-  // In pieces of moderate memory.
-  constexpr std::size_t kAtOnce = std::size_t{1} << 16;
-  std::vector<float> all;
-  for (std::size_t first = 0; first < points.size(); first += kAtOnce) {
-    const std::size_t count = std::min(kAtOnce, points.size() - first);
-    all.resize(count * channels);
-    values(points.subspan(first, count), all, weights.empty() ? weights : weights.subspan(first, count));
-    for (std::size_t i = 0; i < count; ++i)
-      colors[first + i] = Eigen::Map<const Vec3f>(all.data() + i * channels + base_color->first);
-  }
+  forPieces(points, weights, channels,
+            [&](std::size_t first, std::span<const SurfacePoint> part, std::span<const float> rows) {
+              for (std::size_t i = 0; i < part.size(); ++i)
+                colors[first + i] = Eigen::Map<const Vec3f>(rows.data() + i * channels + base_color->first);
+            });
 }
 
 }  // namespace heatskin

@@ -56,9 +56,16 @@ class KernelTexture {
   const ConstantFaces& constants() const { return constants_; }
 
   /// Values of all channels, within the ranges of the layout, and weight sums ("coverage"; below 1 values
-  /// fall back to the mean). `values` is [points, C]; `weights` is [points] or empty.
+  /// fall back to the mean). Vectors of tangent groups are in face coordinates of the point's face, as those
+  /// of a FitTarget. `values` is [points, C]; `weights` is [points] or empty.
   void values(std::span<const SurfacePoint> points, std::span<float> values,
               std::span<float> weights = {}) const;
+
+  /// The same with the vectors of tangent groups in space, x, y and z in the axes of the asset's coordinates:
+  /// nobody needs to know frames. Their lengths are those of the values. `values` is
+  /// [points, layout().spaceSize()].
+  void valuesInSpace(std::span<const SurfacePoint> points, std::span<float> values,
+                     std::span<float> weights = {}) const;
 
   /// Colours alone (base_color, sRGB in [0, 1]), which the layout must have; `colors` is [points].
   void colors(std::span<const SurfacePoint> points, std::span<Vec3f> colors,
@@ -66,6 +73,11 @@ class KernelTexture {
 
  private:
   KernelTexture() = default;
+
+  /// Calls take(first, points, their values [points, C]) for pieces of moderate memory.
+  template <class Take>
+  void forPieces(std::span<const SurfacePoint> points, std::span<float> weights, std::size_t channels,
+                 const Take& take) const;
 
   std::shared_ptr<const Surface> surface_;
   KernelSet kernels_;

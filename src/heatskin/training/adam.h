@@ -49,6 +49,18 @@ class Adam {
     return rate / correction1_ / (std::sqrt(v / correction2_) + epsilon_) * m;
   }
 
+  /// The same in float for a vector among other parameters, with a step size: `m` and `v` are two floats
+  /// each. Both of `v` are the mean square of a component, so that steps are as long as those of single
+  /// parameters.
+  Eigen::Vector2f changeVector(float step_size, const Eigen::Vector2f& gradient, float* m, float* v) const {
+    constexpr auto kKeep1 = static_cast<float>(kBeta1);
+    const auto keep2 = static_cast<float>(beta2_);
+    Eigen::Map<Eigen::Vector2f> first(m);
+    first = kKeep1 * first + (1 - kKeep1) * gradient;
+    v[0] = v[1] = keep2 * v[0] + (1 - keep2) * 0.5f * gradient.squaredNorm();
+    return step_size / (std::sqrt(v[0] * inverse_correction2_) + static_cast<float>(epsilon_)) * first;
+  }
+
   /// The same for one parameter in double, with its learning rate.
   double change(double rate, double gradient, double& m, double& v) const {
     m = kBeta1 * m + (1 - kBeta1) * gradient;

@@ -5,6 +5,7 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/stopwatch.h"
+#include "heatskin/evaluators/composite_batch.h"
 
 namespace heatskin {
 
@@ -91,7 +92,7 @@ void BatchGradient::evaluatePart(Part& part, std::size_t part_begin, std::size_t
     part.profile.sampling += watch.lap();
     batch_->respond(begin, begin + count, part.workspace);
     part.profile.candidates += watch.lap();
-    composite(part.workspace.responses, filter, part.composite);
+    compositeBatch(*batch_, begin, begin + count, filter, part.workspace, part.composite);
     loss.evaluate(part.composite, filter.mean(),
                   {part.targets, part.weights, part.inverse_probability_weights, part.visibilities},
                   part.loss, std::span(squared_errors_).subspan(begin, count), part.loss_sums);

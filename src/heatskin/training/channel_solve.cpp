@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <unordered_map>
 
 #include "heatskin/base/parallel.h"
@@ -51,16 +52,39 @@ struct Seen {
   }
 };
 
+using Row = std::array<float, kMaxChannels>;
+
+/// A row of channels with its vectors turned; the first channels of tangent groups are in `tangents`.
+const float* turned(const float* row, std::size_t channels, std::span<const std::size_t> tangents,
+                    const ProbeTurn& turn, Row& out) {
+  std::copy_n(row, channels, out.data());
+  for (const std::size_t first : tangents) {
+    const Vec2f v = turn(row[first], row[first + 1]);
+    out[first] = v.x();
+    out[first + 1] = v.y();
+  }
+  return out.data();
+}
+
+ProbeTurn inverse(const ProbeTurn& turn) {
+  return {turn.cosine, -turn.sine};
+}
+
 }  // namespace
 
 ChannelSystem::ChannelSystem(const KernelSet& kernels, std::size_t probe_blocks)
-    : layout_(kernels.layout), kernel_count_(kernels.size()), blocks_(probe_blocks) {}
+    : layout_(kernels.layout), kernel_count_(kernels.size()), blocks_(probe_blocks) {
+  for (const ChannelGroup& group : layout_.groups()) {
+    if (group.isTangent()) tangents_.push_back(group.first);
+  }
+}
 
 void ChannelSystem::add(std::size_t number, const Probes& probes) {
   static_assert(sizeof(Part) == 4);
   const std::size_t channels = layout_.size();
   Block& block = blocks_[number];
   block.seen = probes.visibilities;
+  block.turns = probes.turns;
   block.counts.resize(probes.size());
   block.parts.resize(probes.influences.size());
   std::unordered_map<std::uint32_t, std::uint16_t> numbers;
@@ -80,9 +104,12 @@ void ChannelSystem::add(std::size_t number, const Probes& probes) {
   // The right-hand side needs the errors, which are not kept.
   block.sums.assign(block.kernels.size() * channels, 0.0f);
   const Part* part = block.parts.data();
+  Row turned_errors;
   for (std::size_t p = 0; p < probes.size(); ++p) {
-    const float* errors = probes.errors.row(p);
     for (const Part* end = part + block.counts[p]; part < end; ++part) {
+      const float* errors = probes.errors.row(p);
+      if (const ProbeTurn* turn = block.turnOf(part))
+        errors = turned(errors, channels, tangents_, inverse(*turn), turned_errors);
       const float weight = kPartUnit * static_cast<float>(part->part);
       for (std::size_t c = 0; c < channels; ++c)
         block.sums[part->kernel * channels + c] -= weight * errors[c];
@@ -122,7 +149,8 @@ void ChannelSystem::addUp(ChannelTable& out) const {
   });
 }
 
-/// out = the diagonal of A^T W A; W is how much of a probe is seen.
+/// out = the diagonal of A^T W A; W is how much of a probe is seen. Both channels of a tangent group have the
+/// same weights, so that rotations cancel, and no entry is left beside the diagonal within a kernel.
 void ChannelSystem::diagonal(ChannelTable& out) {
   const std::size_t channels = out.channels;
   const Seen seen(layout_);
@@ -149,6 +177,7 @@ void ChannelSystem::product(const ChannelTable& x, ChannelTable& out) {
   const Seen seen(layout_);
   parallelFor(blocks_.size(), 1, [&](std::size_t first, std::size_t last) {
     std::vector<float> near;
+    Row turned_row;
     for (std::size_t b = first; b < last; ++b) {
       Block& block = blocks_[b];
       near.resize(block.kernels.size() * channels);
@@ -163,15 +192,21 @@ void ChannelSystem::product(const ChannelTable& x, ChannelTable& out) {
         float value[kMaxChannels] = {};
         for (; part < end; ++part) {
           const auto weight = static_cast<float>(part->part);
+          const float* row = near.data() + part->kernel * channels;
+          if (const ProbeTurn* turn = block.turnOf(part))
+            row = turned(row, channels, tangents_, *turn, turned_row);
           for (std::size_t c = 0; c < channels; ++c)
-            value[c] += weight * near[part->kernel * channels + c];
+            value[c] += weight * row[c];
         }
         for (std::size_t c = 0; c < channels; ++c)
           value[c] *= kPartUnit * seen.of(block.seen, p, c);
         for (part = begin; part < end; ++part) {
           const auto weight = static_cast<float>(part->part);
+          const float* row = value;
+          if (const ProbeTurn* turn = block.turnOf(part))
+            row = turned(value, channels, tangents_, inverse(*turn), turned_row);
           for (std::size_t c = 0; c < channels; ++c)
-            block.sums[part->kernel * channels + c] += weight * value[c];
+            block.sums[part->kernel * channels + c] += weight * row[c];
         }
       }
     }
@@ -183,6 +218,12 @@ void ChannelSystem::solve(const ChannelSolveOptions& options, KernelSet& kernels
   const std::size_t channels = layout_.size(), count = kernel_count_;
   if (count == 0 || blocks_.empty()) return;
   link();
+  // The two channels of a tangent group are one unknown of the conjugate gradients: their sums are common.
+  const auto coupled = [&](Sums sums) {
+    for (const std::size_t first : tangents_)
+      sums[first] = sums[first + 1] += sums[first];
+    return sums;
+  };
   const auto table = [&] {
     ChannelTable t{channels, {}};
     t.resize(count);
@@ -206,7 +247,8 @@ void ChannelSystem::solve(const ChannelSolveOptions& options, KernelSet& kernels
     }
   };
   const auto dot = [&](const ChannelTable& a, const ChannelTable& b) {
-    return sumRows(count, channels, [&](std::size_t k, std::size_t c) { return a.row(k)[c] * b.row(k)[c]; });
+    return coupled(
+        sumRows(count, channels, [&](std::size_t k, std::size_t c) { return a.row(k)[c] * b.row(k)[c]; }));
   };
   precondition();
   direction = z;
@@ -235,10 +277,10 @@ void ChannelSystem::solve(const ChannelSolveOptions& options, KernelSet& kernels
     }
     energy = next;
   }
-  for (std::size_t i = 0; i < kernels.channels.values.size(); ++i) {
-    float& value = kernels.channels.values[i];
-    value = std::clamp(value + change.values[i], -KernelRanges::kMaxResidual, KernelRanges::kMaxResidual);
-  }
+  for (std::size_t i = 0; i < kernels.channels.values.size(); ++i)
+    kernels.channels.values[i] += change.values[i];
+  for (std::size_t k = 0; k < count; ++k)
+    kernels.clampChannels(k);
 }
 
 }  // namespace heatskin

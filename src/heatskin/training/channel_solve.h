@@ -20,8 +20,9 @@ struct ChannelSolveOptions {
 };
 
 /// The least-squares problem: a row for each probe with the kernels' parts of the value there, f / max(sum of
-/// f, 1). What probes have in common is stored once for each block of them, and parts in 16 bits: four bytes
-/// for each influence, and none of the rest of a probe.
+/// f, 1); for the two channels of a tangent group, rotations times that. What probes have in common is stored
+/// once for each block of them, and parts in 16 bits: four bytes for each influence, and none of the rest of
+/// a probe.
 class ChannelSystem {
  public:
   ChannelSystem(const KernelSet& kernels, std::size_t probe_blocks);
@@ -44,7 +45,13 @@ class ChannelSystem {
     std::vector<std::uint16_t> counts;   // [probes] of parts
     std::vector<Part> parts;             // probe by probe
     std::vector<float> seen;             // [probes] or empty
+    std::vector<ProbeTurn> turns;        // [parts] or empty: of the vectors of tangent groups
     std::vector<float> sums;             // [L, C] of a product, before blocks are added up
+
+    /// How the vectors of a part's kernel are turned at its probe; null: there are none.
+    const ProbeTurn* turnOf(const Part* part) const {
+      return turns.empty() ? nullptr : turns.data() + (part - parts.data());
+    }
   };
   /// A kernel in a block.
   struct Place {
@@ -57,6 +64,7 @@ class ChannelSystem {
   void product(const ChannelTable& x, ChannelTable& out);
 
   ChannelLayout layout_;
+  std::vector<std::size_t> tangents_;  // first channels of tangent groups
   std::size_t kernel_count_;
   std::vector<Block> blocks_;
   std::vector<std::uint32_t> begin_;  // [kernels + 1] of places

@@ -59,13 +59,15 @@ void multiply(TrainerState& state, std::size_t i, const TrainOptions& options, c
   const bool shorter = options.lengths == Lengths::kSpacing;
   const double reach = 1 - static_cast<double>(kernels.thresholds[i]);
   if (reach <= constants::kSplitAbove && !shorter) return;
-  const double angle = kernels.angles[i];
+  const bool across = options.density.split_axis == SplitAxis::kShort;
+  const double angle = static_cast<double>(kernels.angles[i]) + (across ? std::numbers::pi / 2 : 0);
   const double distance = reach * constants::kSplitDistance * static_cast<double>(kernels.lengths[i]);
   const Vec2 offset = distance * Vec2(std::cos(angle), std::sin(angle));
   const SurfacePoint from = kernels.positions[i];
   const auto place = [&](std::size_t k, const Vec2& by) {
     const WalkOutcome outcome = walker.walk(from, by);
     kernels.positions[k] = outcome.end;
+    kernels.carryTangents(k, outcome.end_from_start);
     if (options.transport_angle) kernels.angles[k] = carriedAngle(kernels.angles[k], outcome.end_from_start);
     if (shorter) {
       kernels.lengths[k] = insideLength(kernels.lengths[k] / constants::kSplitLength);
@@ -102,13 +104,12 @@ class Cover {
       const bool seen_only = !probes.visibilities.empty() && !group.everywhere;
       std::fill_n(seen_only_.begin() + static_cast<std::ptrdiff_t>(group.first), group.count,
                   seen_only ? 1 : 0);
+      if (group.isTangent()) tangents_.push_back(group.first);
     }
     uncovered_.resize(count);
     begin_.assign(kernels.size() + 1, 0);
     for (std::size_t i = 0; i < count; ++i) {
-      const float* errors = probes.errors.row(i);
-      const bool is_wrong = std::any_of(errors, errors + probes.errors.channels, wrong);
-      uncovered_[i] = weights_[i] < enough_ && is_wrong ? 1 : 0;
+      uncovered_[i] = weights_[i] < enough_ && wrong(probes.errors.row(i)) ? 1 : 0;
     }
     for (const Influence& influence : probes.influences)
       ++begin_[influence.kernel + 1];
@@ -118,7 +119,7 @@ class Cover {
     for (std::size_t i = 0; i < count; ++i) {
       for (std::uint32_t n = probes.begin[i]; n < probes.begin[i + 1]; ++n) {
         const Influence& influence = probes.influences[n];
-        places_[next[influence.kernel]++] = {static_cast<std::uint32_t>(i), influence.weight};
+        places_[next[influence.kernel]++] = {static_cast<std::uint32_t>(i), n, influence.weight};
       }
     }
     std::vector<std::size_t> covers(kernels.size(), 0);
@@ -132,19 +133,22 @@ class Cover {
   /// Takes a kernel away, unless a probe that is not uncovered would be without it.
   bool remove(std::uint32_t kernel) {
     const std::size_t channels = sums_.channels;
-    const float* values = kernels_.channels.row(kernel);
+    Values turned;
     const auto touched = std::span(places_).subspan(begin_[kernel], begin_[kernel + 1] - begin_[kernel]);
     for (const Place& place : touched) {
       const float weight = weights_[place.probe] - place.weight;
       if (uncovered_[place.probe] != 0 || weight >= enough_) continue;
+      const float* values = valuesAt(kernel, place, turned);
+      Values errors{};
       for (std::size_t c = 0; c < channels; ++c) {
         const float sum = sums_.row(place.probe)[c] - place.weight * values[c];
         const float without = kernels_.mean[static_cast<Eigen::Index>(c)] + sum / std::max(weight, 1.0f);
-        const float error = without - probes_.targets.row(place.probe)[c];
-        if (wrong(error * seenOf(place.probe, c))) return false;
+        errors[c] = (without - probes_.targets.row(place.probe)[c]) * seenOf(place.probe, c);
       }
+      if (wrong(errors.data())) return false;
     }
     for (const Place& place : touched) {
+      const float* values = valuesAt(kernel, place, turned);
       weights_[place.probe] -= place.weight;
       for (std::size_t c = 0; c < channels; ++c)
         sums_.row(place.probe)[c] -= place.weight * values[c];
@@ -176,7 +180,8 @@ class Cover {
   struct Surroundings {
     double count = 0;                          ///< uncovered probes
     double uncovered = 0;                      ///< their share of the probes
-    std::array<float, kMaxChannels> target{};  ///< mean over those, as far as they are seen
+    std::array<float, kMaxChannels> target{};  ///< mean over those, as far as they are seen; vectors in face
+                                               ///< coordinates of the probe's face
   };
 
   /// Of an uncovered probe, as far as a wide kernel covers: `probe_area` is the area a probe stands for.
@@ -199,9 +204,10 @@ class Cover {
       ++all;
       if (uncovered_[i] == 0) continue;
       ++result.count;
+      const Values target = targetSeenFrom(probes_.points[probe].face, i, surface);
       for (std::size_t c = 0; c < probes_.targets.channels; ++c) {
         const double counts = static_cast<double>(seenOf(i, c));
-        sums[c] += counts * static_cast<double>(probes_.targets.row(i)[c]);
+        sums[c] += counts * static_cast<double>(target[c]);
         counted[c] += counts;
       }
     }
@@ -216,22 +222,63 @@ class Cover {
   }
 
  private:
-  static bool wrong(float error) { return std::abs(error) > kWrong; }
+  using Values = std::array<float, kMaxChannels>;
+
+  struct Place {
+    std::uint32_t probe, influence;
+    float weight;
+  };
+
+  /// Whether a row of errors is; vectors by their lengths, whatever their frame is.
+  bool wrong(const float* errors) const {
+    if (tangents_.empty())
+      return std::any_of(errors, errors + sums_.channels, [](float e) { return std::abs(e) > kWrong; });
+    Values lengths{};
+    std::copy_n(errors, sums_.channels, lengths.begin());
+    for (const std::size_t c : tangents_)
+      lengths[c] = lengths[c + 1] = std::hypot(errors[c], errors[c + 1]);
+    return std::any_of(lengths.begin(), lengths.end(), [](float e) { return std::abs(e) > kWrong; });
+  }
+
+  /// The values of a kernel as a probe sees them; `memory` for them where they are turned.
+  const float* valuesAt(std::uint32_t kernel, const Place& place, Values& memory) const {
+    const float* values = kernels_.channels.row(kernel);
+    if (tangents_.empty()) return values;
+    std::copy_n(values, sums_.channels, memory.begin());
+    for (const std::size_t c : tangents_) {
+      const Vec2f turned = probes_.turns[place.influence](values[c], values[c + 1]);
+      memory[c] = turned.x();
+      memory[c + 1] = turned.y();
+    }
+    return memory.data();
+  }
+
+  /// The target of a probe; vectors in coordinates of a face nearby, projected into its plane through space.
+  Values targetSeenFrom(std::uint32_t face, std::size_t probe, const Surface& surface) const {
+    Values values{};
+    std::copy_n(probes_.targets.row(probe), sums_.channels, values.begin());
+    const std::uint32_t own = probes_.points[probe].face;
+    for (const std::size_t c : tangents_) {
+      if (own == face) break;
+      const Vec2 v(values[c] - kTangentZero, values[c + 1] - kTangentZero);
+      const Vec2 there = surface.frames()[face].directionToFace(surface.frames()[own].directionFromFace(v));
+      values[c] = kTangentZero + static_cast<float>(there.x());
+      values[c + 1] = kTangentZero + static_cast<float>(there.y());
+    }
+    return values;
+  }
 
   /// How much a channel of a probe matters.
   float seenOf(std::size_t probe, std::size_t channel) const {
     return seen_only_[channel] != 0 ? probes_.visibilities[probe] : 1.0f;
   }
 
-  struct Place {
-    std::uint32_t probe;
-    float weight;
-  };
   const KernelSet& kernels_;
   const Probes& probes_;
   float enough_;
   double wide_ = 1;
   std::array<std::uint8_t, kMaxChannels> seen_only_{};  // [C] whether only what is seen matters
+  std::vector<std::size_t> tangents_;                   // first channels of tangent groups
   std::vector<float> weights_;                          // [probes]
   ChannelTable sums_;                                   // [probes, C]
   std::vector<std::uint8_t> uncovered_;                 // [probes]
@@ -342,9 +389,9 @@ void insertAt(TrainerState& state, std::size_t probe, const Probes& probes, cons
   const float weight = std::max(cover.weight(probe) + 1, 1.0f);
   for (std::size_t c = 0; c < kernels.layout.size(); ++c) {
     const float mean = kernels.mean[static_cast<Eigen::Index>(c)];
-    const float wanted = (around.target[c] - mean) * weight - cover.sums(probe)[c];
-    kernels.channels.row(k)[c] = std::clamp(wanted, -KernelRanges::kMaxResidual, KernelRanges::kMaxResidual);
+    kernels.channels.row(k)[c] = (around.target[c] - mean) * weight - cover.sums(probe)[c];
   }
+  kernels.clampChannels(k);
   kernels.anisotropies[k] = KernelRanges::kMinAnisotropy;
   kernels.sharpnesses[k] = shape.sharpness;
   const double area = shape.wide_area * around.uncovered;

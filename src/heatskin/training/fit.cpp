@@ -18,6 +18,7 @@
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/evaluators/evaluator.h"
 #include "heatskin/evaluators/method.h"
+#include "heatskin/evaluators/method_traits.h"
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/training/checkpoint.h"
 #include "heatskin/training/fit_memory.h"
@@ -85,6 +86,18 @@ Result<void> checkValues(const FitTarget& target, std::span<const SurfacePoint> 
   std::vector<float> values(points.size() * layout.size());
   unitValues(target, points, values);
   constexpr float kSlack = 1e-3f;  // of the range: rounding in somebody's formula
+  for (std::size_t row = 0; row < values.size(); row += layout.size()) {
+    for (const ChannelGroup& group : layout.groups()) {
+      if (!group.isTangent()) continue;
+      const float* v = values.data() + row + group.first;
+      const float length = 2 * std::hypot(v[0] - kTangentZero, v[1] - kTangentZero);
+      if (length <= 1 + kSlack) continue;
+      return inputError(
+          fmt::format("the target has a vector of length {:.4g} in {}, whose range is [{:g}, {:g}]; give the "
+                      "layout the range of the lengths",
+                      length * group.range[1], group.name, group.range[0], group.range[1]));
+    }
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i] >= -kSlack && values[i] <= 1 + kSlack) continue;
     const ChannelGroup& group = layout.groupOf(i % layout.size());
@@ -147,6 +160,7 @@ class FitRun {
         name_(displayPath(control.checkpoint)) {}
 
   Result<FitResult> run() {
+    if (auto suits = checkChannels(config_.evaluator.method, target_.layout()); !suits) return suits.error();
     if (auto looked = openCheckpoint(); !looked) return looked.error();
     const std::size_t begins_with = !train_.budget.automatic ? train_.density.max_kernels
                                                              : firstBudget(train_, surface_.componentCount());

@@ -15,6 +15,8 @@ Loss::Loss(std::size_t batch, ClampGradient clamp_gradient, const ChannelLayout&
     roots_[c] = static_cast<float>(std::sqrt(group.weight));
     curvatures_[c] = 0.5f * scale_ * weights_[c];
     everywhere_[c] = group.everywhere;
+    is_tangent_[c] = group.isTangent();
+    if (group.isTangent() && c == group.first) tangents_.push_back(c);
   }
 }
 
@@ -39,11 +41,15 @@ void Loss::evaluate(const CompositeBlock& block, const ChannelValues& mean, cons
       out.curvatures[q * channels + c] = curvatures_[c] * seen;
     }
     float absolute = 0;
+    for (const std::size_t c : tangents_) {
+      // As much as two channels that are off by the same; whichever way the frame lies.
+      absolute += std::sqrt(2.0f) * roots[c] * std::hypot(value[c] - target[c], value[c + 1] - target[c + 1]);
+    }
     // Backwards as sumOfSquares().
     for (std::size_t c = channels; c-- > 0;) {
       const float error = value[c] - target[c];
       errors[c] = roots[c] * error;
-      absolute = std::abs(errors[c]) + absolute;
+      if (!is_tangent_[c]) absolute = std::abs(errors[c]) + absolute;
       d_channel[c] = factor * weights[c] * error;
       if (clamp_gradient_ == ClampGradient::kZero &&
           mean[static_cast<Eigen::Index>(c)] + block.sums.row(q)[c] / divisor != value[c]) {

@@ -1,7 +1,8 @@
 #pragma once
 
 // The loss of a batch and its gradient: the squared error, summed over channels with the weights of their
-// groups, mean over the samples (METHOD section 4).
+// groups, mean over the samples (METHOD section 4). For a tangent group that is the squared length of the
+// difference, relative to the range.
 
 #include <array>
 #include <cstddef>
@@ -26,7 +27,8 @@ struct LossSamples {
 /// What follows for each query of a block; reused from block to block.
 struct LossBlock {
   std::vector<float> d_channels;       // [Q, C]
-  std::vector<float> absolute_errors;  // [Q] mean over channels: the point error of density control
+  std::vector<float> absolute_errors;  // [Q] mean over channels: the point error of density control; vectors
+                                       // by their lengths
   std::vector<float> curvatures;       // [Q, C] with visibilities, empty without
 };
 
@@ -58,7 +60,8 @@ class Loss {
   ClampGradient clamp_gradient_;
   std::size_t channels_;
   std::array<float, kMaxChannels> weights_{}, roots_{}, curvatures_{};  // [C] roots of the weights
-  std::array<bool, kMaxChannels> everywhere_{};
+  std::array<bool, kMaxChannels> everywhere_{}, is_tangent_{};
+  std::vector<std::size_t> tangents_;  // first channels of tangent groups
 };
 
 }  // namespace heatskin

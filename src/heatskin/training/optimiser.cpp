@@ -40,12 +40,14 @@ Optimiser::Optimiser(const TrainOptions& options, const ChannelLayout& layout, c
     : options_(&options),
       pace_(pace),
       adam_(step, options.rates.beta2, epsilonOf(options)),
-      geodesic_(walker, options.rates.position * pace, options.rates.momentum) {
+      geodesic_(walker, options.rates.position * pace, options.rates.momentum),
+      tangents_(layout.hasTangents()) {
   const LearningRates& rates = options.rates;
   const auto size = [&](double rate) { return adam_.stepSize(rate * pace); };
   shape_sizes_ << size(rates.angle), size(rates.anisotropy), size(rates.threshold), size(rates.sharpness);
   for (std::size_t c = 0; c < kMaxChannels; ++c) {
     const double factor = c < layout.size() ? layout.groupOf(c).rate : 1.0;
+    is_tangent_[c] = c < layout.size() && layout.groupOf(c).isTangent();
     channel_sizes_[c / 4][static_cast<Eigen::Index>(c % 4)] = size(rates.color * factor);
   }
 }
@@ -84,21 +86,56 @@ Rigid2 Optimiser::moveKernel(std::size_t kernel, const GradientRow& row, Trainer
   move(k.anisotropies[kernel], shape[1], R::kMinAnisotropy, R::kMaxAnisotropy);
   move(k.thresholds[kernel], shape[2], R::kMinThreshold, R::kMaxThreshold);
   move(k.sharpnesses[kernel], shape[3], R::kMinSharpness, R::kMaxSharpness);
-  const std::size_t channels = k.layout.size();
-  float* values = k.channels.row(kernel);
-  for (std::size_t first = 0; first < channels; first += 4) {
-    // Rows are padded with zeros to whole vectors.
-    const Adam::Four change =
-        adam_.change(channel_sizes_[first / 4], Eigen::Map<const Adam::Four>(row.channels() + first),
-                     m + 4 + first, v + 4 + first);
-    for (std::size_t c = first; c < std::min(first + 4, channels); ++c)
-      move(values[c], change[static_cast<Eigen::Index>(c - first)], -R::kMaxResidual, R::kMaxResidual);
+  moveChannels(kernel, row.channels(), m + 4, v + 4, k);
+  const bool walked = motion.cosine != 1 || motion.sine != 0;
+  if (tangents_ && walked) {
+    k.carryTangents(kernel, motion);
+    KernelSet::carryTangents(k.layout, m + 4, motion);
   }
   return motion;
 }
 
+void Optimiser::moveChannels(std::size_t kernel, const float* gradient, float* m, float* v,
+                             KernelSet& kernels) const {
+  const std::size_t channels = kernels.layout.size();
+  float* values = kernels.channels.row(kernel);
+  constexpr float kMost = KernelRanges::kMaxResidual;
+  if (tangents_) {
+    // One squared length for both components: steps do not depend on the frame they are in.
+    for (const ChannelGroup& group : kernels.layout.groups()) {
+      const std::size_t x = group.first, y = x + 1;
+      if (!group.isTangent()) continue;
+      const Vec2f change = adam_.changeVector(channel_sizes_[x / 4][static_cast<Eigen::Index>(x % 4)],
+                                              Vec2f(gradient[x], gradient[y]), m + x, v + x);
+      values[x] -= change.x();
+      values[y] -= change.y();
+      shortenTo(kMost, values[x], values[y]);
+    }
+  }
+  for (std::size_t first = 0; first < channels; first += 4) {
+    // Rows are padded with zeros to whole vectors. Those of tangent groups were moved above.
+    Eigen::Array4f kept_m, kept_v;
+    if (tangents_) {
+      kept_m = Eigen::Map<const Eigen::Array4f>(m + first);
+      kept_v = Eigen::Map<const Eigen::Array4f>(v + first);
+    }
+    const Adam::Four change = adam_.change(
+        channel_sizes_[first / 4], Eigen::Map<const Adam::Four>(gradient + first), m + first, v + first);
+    for (std::size_t c = first; c < std::min(first + 4, channels); ++c) {
+      const auto at = static_cast<Eigen::Index>(c - first);
+      if (tangents_ && is_tangent_[c]) {
+        m[c] = kept_m[at];
+        v[c] = kept_v[at];
+      } else {
+        move(values[c], change[at], -kMost, kMost);
+      }
+    }
+  }
+}
+
 void Optimiser::moveMean(std::span<const double> gradient, TrainerState& state) const {
   for (std::size_t c = 0; c < state.kernels.layout.size(); ++c) {
+    if (is_tangent_[c]) continue;  // there is no vector that is the same on all faces, but 0
     move(state.kernels.mean[static_cast<Eigen::Index>(c)],
          adam_.change(options_->rates.mean_color * state.kernels.layout.groupOf(c).rate * pace_, gradient[c],
                       state.optimiser.mean_m[c], state.optimiser.mean_v[c]),

@@ -29,12 +29,18 @@ class Optimiser {
   void moveMean(std::span<const double> gradient, TrainerState& state) const;
 
  private:
+  /// Moves the channels of a kernel, in face coordinates of the face it had; `gradient`, `m` and `v` are [C],
+  /// padded to whole vectors.
+  void moveChannels(std::size_t kernel, const float* gradient, float* m, float* v, KernelSet& kernels) const;
+
   const TrainOptions* options_;
   double pace_;
   Adam adam_;
   GeodesicOpt geodesic_;
   Adam::Four shape_sizes_;
   std::array<Adam::Four, kMaxChannels / 4> channel_sizes_;
+  bool tangents_;
+  std::array<bool, kMaxChannels> is_tangent_{};
 };
 
 }  // namespace heatskin

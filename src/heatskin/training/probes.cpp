@@ -7,6 +7,7 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
+#include "heatskin/evaluators/composite_batch.h"
 #include "heatskin/kernels/composite_block.h"
 #include "heatskin/kernels/compositor.h"
 #include "heatskin/training/constants.h"
@@ -54,6 +55,7 @@ void forProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool&
   const RandomStream random(draw.seed, draw.stream);
   const std::size_t count = probeCount(pool, draw), channels = filter.channels();
   const bool masked = pool.samples().masked();
+  const bool tangents = !filter.tangents().empty();
   parallelBlocks(count, kProbeBlock, [&](std::size_t number, std::size_t begin, std::size_t end) {
     Workspace workspace;
     ResponseBlock& responses = workspace.responses;
@@ -81,7 +83,7 @@ void forProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool&
                             visibilities);
       batch = evaluator.begin(queries, std::move(batch));
       batch->respond(0, size, workspace);
-      composite(responses, filter, block);
+      compositeBatch(*batch, 0, size, filter, workspace, block);
       for (std::size_t i = 0; i < size; ++i) {
         const std::size_t probe = first + i;
         probes.errors[probe] = block.channels[i] - probes.targets[probe];
@@ -97,6 +99,7 @@ void forProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool&
         for (std::size_t n = 0; n < responses.counts[i]; ++n) {
           const std::size_t at = i * responses.stride + n;
           probes.influences.push_back({responses.kernels[at], block.f[at]});
+          if (tangents) probes.turns.push_back({responses.cosines[at], responses.sines[at]});
         }
         probes.begin[probe + 1] = static_cast<std::uint32_t>(probes.influences.size());
       }
@@ -112,6 +115,7 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
   probes.resize(count, channels);
   if (pool.samples().masked()) probes.visibilities.resize(count);
   std::vector<std::vector<Influence>> influences(blockCount(count, kProbeBlock));
+  std::vector<std::vector<ProbeTurn>> turns(influences.size());
   const auto put = [](const auto& from, auto& to, std::size_t at) {
     std::copy(from.begin(), from.end(), to.begin() + static_cast<std::ptrdiff_t>(at));
   };
@@ -126,13 +130,17 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
     for (std::size_t i = 0; i < part.size(); ++i)
       probes.begin[first + i + 1] = part.begin[i + 1] - part.begin[i];
     influences[block] = part.influences;  // a copy takes no more room than it needs
+    turns[block] = part.turns;
   });
   for (std::size_t i = 0; i < count; ++i)
     probes.begin[i + 1] += probes.begin[i];
   probes.influences.reserve(probes.begin.back());
-  for (std::vector<Influence>& part : influences) {
-    probes.influences.insert(probes.influences.end(), part.begin(), part.end());
-    part = {};
+  if (kernels.layout.hasTangents()) probes.turns.reserve(probes.begin.back());
+  for (std::size_t part = 0; part < influences.size(); ++part) {
+    probes.influences.insert(probes.influences.end(), influences[part].begin(), influences[part].end());
+    probes.turns.insert(probes.turns.end(), turns[part].begin(), turns[part].end());
+    influences[part] = {};
+    turns[part] = {};
   }
   return probes;
 }

@@ -21,16 +21,25 @@ struct Influence {
   float weight = 0;
 };
 
+/// The rotation by which a kernel's vectors appear at a probe, in face coordinates of both.
+struct ProbeTurn {
+  float cosine = 1, sine = 0;
+
+  Vec2f operator()(float x, float y) const { return {cosine * x - sine * y, sine * x + cosine * y}; }
+  Vec2f back(float x, float y) const { return {cosine * x + sine * y, cosine * y - sine * x}; }
+};
+
 /// Points in the order of the surface; the texture there, what it should be, and which kernels act.
 struct Probes {
   std::vector<SurfacePoint> points;   // [P]
   ChannelTable targets;               // [P, C] of the asset
   ChannelTable errors;                // [P, C] texture - target, as far as it is seen
-  ChannelTable sums;                  // [P, C] sum of f c
+  ChannelTable sums;                  // [P, C] sum of f c, vectors in face coordinates of the probe's face
   std::vector<float> weights;         // [P] sum of f
   std::vector<float> visibilities;    // [P] or empty, as SampleSource::masked()
   std::vector<std::uint32_t> begin;   // [P + 1] of each probe's influences
   std::vector<Influence> influences;  // probe by probe
+  std::vector<ProbeTurn> turns;       // of the influences, with tangent groups; else empty
 
   std::size_t size() const { return points.size(); }
 

@@ -47,6 +47,17 @@ float difference(const ChannelLayout& layout, const float* a, const float* b, fl
   return seen * sumOfSquares(visible.data(), layout.size()) + sumOfSquares(anywhere.data(), layout.size());
 }
 
+/// Carries the vectors of a row of values (parts of ranges) along a walk.
+void carryUnitTangents(const ChannelLayout& layout, float* values, const Rigid2& motion) {
+  for (const ChannelGroup& group : layout.groups()) {
+    if (!group.isTangent()) continue;
+    const auto zero = static_cast<double>(kTangentZero);
+    const Vec2 turned = motion.rotate({values[group.first] - zero, values[group.first + 1] - zero});
+    values[group.first] = static_cast<float>(zero + turned.x());
+    values[group.first + 1] = static_cast<float>(zero + turned.y());
+  }
+}
+
 /// Points where values change: drawn from `candidates` by the squared difference to the values a short walk
 /// away. Works for whatever gives the target its values, with or without UVs, and across UV seams.
 std::vector<SurfacePoint> detailPoints(const Surface& surface, const FitTarget& target, std::size_t count,
@@ -63,19 +74,24 @@ std::vector<SurfacePoint> detailPoints(const Surface& surface, const FitTarget& 
   std::vector<double> sums(points.size());
   const ChannelLayout& layout = target.layout();
   const std::size_t channels = layout.size();
+  const bool tangents = layout.hasTangents();
   std::vector<SurfacePoint> ends;  // [points at once, directions]
+  std::vector<Rigid2> walked;      // [points at once, directions] with tangent groups: starts from ends
   std::vector<float> here, there;  // [points at once, C], [points at once, directions, C]
   std::vector<float> from, seen;   // visibilities: [points at once], [points at once, directions]
   for (std::size_t first = 0; first < points.size(); first += kPointsAtOnce) {
     const std::size_t batch = std::min(kPointsAtOnce, points.size() - first);
     ends.resize(kDirections * batch);
+    walked.resize(tangents ? ends.size() : 0);
     parallelFor(batch, 1024, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const double turn = random.uniform(first + i);
         for (std::size_t n = 0; n < kDirections; ++n) {
           const double angle = 2 * std::numbers::pi * (turn + static_cast<double>(n)) / kDirections;
-          ends[kDirections * i + n] =
-              walker.walk(points[first + i], kReach * Vec2(std::cos(angle), std::sin(angle))).end;
+          const WalkOutcome outcome =
+              walker.walk(points[first + i], kReach * Vec2(std::cos(angle), std::sin(angle)));
+          ends[kDirections * i + n] = outcome.end;
+          if (tangents) walked[kDirections * i + n] = outcome.end_from_start.inverse();
         }
       }
     });
@@ -86,6 +102,8 @@ std::vector<SurfacePoint> detailPoints(const Surface& surface, const FitTarget& 
     const auto starts = std::span(points).subspan(first, batch);
     unitValues(target, starts, here);
     unitValues(target, ends, there);
+    for (std::size_t e = 0; e < walked.size(); ++e)
+      carryUnitTangents(layout, there.data() + e * channels, walked[e]);
     target.visibilities(ends, seen);
     if (layout.everywhere()) target.visibilities(starts, from);  // otherwise they were drawn by it
     for (std::size_t i = 0; i < batch; ++i) {
@@ -166,7 +184,8 @@ KernelSet startKernels(const Surface& surface, const FitTarget& target, const Tr
       const std::array<double, 4> first = {c[0], c[1], e[0], e[1]};
       for (std::size_t n = 0; n < channels; ++n) {
         const double u = n < first.size() ? first[n] : more.uniform(kMaxChannels * i + n);
-        values[n] = static_cast<float>(2 * u - 1);
+        // Vectors anywhere in their range, of which 0 is the middle.
+        values[n] = static_cast<float>(kernels.layout.groupOf(n).isTangent() ? u : 2 * u - 1);
       }
     }
     for (std::size_t n = 0; n < channels; ++n)
@@ -177,9 +196,15 @@ KernelSet startKernels(const Surface& surface, const FitTarget& target, const Tr
     mean[static_cast<Eigen::Index>(n)] =
         static_cast<float>(sums[n] / static_cast<double>(std::max<std::size_t>(kernels.size(), 1)));
   }
+  // Averaging vectors over faces means nothing: 0 is the only one that does not depend on frames.
+  for (const ChannelGroup& group : kernels.layout.groups()) {
+    if (group.isTangent()) mean.segment<2>(static_cast<Eigen::Index>(group.first)).setConstant(kTangentZero);
+  }
   kernels.mean = mean.cwiseMax(0.0f).cwiseMin(1.0f);
-  for (std::size_t i = 0; i < kernels.size(); ++i)
-    kernels.channels[i] = (kernels.channels[i] - mean).cwiseMax(-1.0f).cwiseMin(1.0f);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    kernels.channels[i] -= mean;
+    kernels.clampChannels(i);
+  }
   return kernels;
 }
 

@@ -115,6 +115,12 @@ bool isConsistent(const KernelSet& k, const Surface& surface) {
                                  k.sharpnesses.size(), k.lengths.size()}) {
     if (size != count) return false;
   }
+  for (const ChannelGroup& group : k.layout.groups()) {
+    if (!group.isTangent()) continue;
+    for (std::size_t c = group.first; c < group.first + group.count; ++c) {
+      if (k.mean[static_cast<Eigen::Index>(c)] != kTangentZero) return false;
+    }
+  }
   for (std::size_t i = 0; i < count; ++i) {
     const SurfacePoint& p = k.positions[i];
     const auto within = [](float x, float low, float high) { return x >= low && x <= high; };

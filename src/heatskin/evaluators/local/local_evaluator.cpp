@@ -166,8 +166,24 @@ LocalEvaluator::Appearing LocalEvaluator::projected(const SurfacePoint& p, doubl
           face.directionFromFace(back.col(0)), face.directionFromFace(back.col(1))};
 }
 
+/// Of a kernel's vectors: from coordinates of its face to reference coordinates.
+Turn<double> LocalEvaluator::turnOf(std::size_t kernel) const {
+  if (proxy_ == nullptr) return {reference_from_face_[kernel].cosine, reference_from_face_[kernel].sine};
+  const auto m = projections_[kernel].reference_from_face.cast<double>().eval();
+  return nearestTurn(m(0, 0), m(0, 1), m(1, 0), m(1, 1));
+}
+
+/// From the face of the proxy that serves a query to the query's own face: what projecting between their
+/// planes comes nearest to.
+Turn<double> LocalEvaluator::turnFromProxy(const SurfacePoint& p, std::uint32_t proxy_face) const {
+  const FaceFrame &face = surface_->frames()[p.face], &from = proxy_->surface().frames()[proxy_face];
+  const Vec2 x = face.directionToFace(from.x_axis), y = face.directionToFace(from.y_axis);
+  return nearestTurn(x.x(), y.x(), x.y(), y.y());
+}
+
 void LocalEvaluator::fillRows(const KernelSet& kernels) {
   rows_.resize(kernels.size());
+  const bool tangents = kernels.layout.hasTangents();
   parallelFor(kernels.size(), kBlock, [&](std::size_t begin, std::size_t end) {
     prefetch(std::span(kernels.positions).subspan(begin, end - begin));
     for (std::size_t i = begin; i < end; ++i) {
@@ -192,7 +208,9 @@ void LocalEvaluator::fillRows(const KernelSet& kernels) {
         row.basis_x[c] = static_cast<float>(k.basis_x[c]);
         row.basis_y[c] = static_cast<float>(k.basis_y[c]);
       }
-      row.basis_x[3] = row.basis_y[3] = 0;
+      const Turn<double> turn = tangents ? turnOf(i) : Turn<double>{};
+      row.cosine = static_cast<float>(turn.cosine);
+      row.sine = static_cast<float>(turn.sine);
     }
   });
 }
@@ -348,6 +366,24 @@ class LocalEvaluator::Batch final : public EvaluatorBatch {
       scratch.rows[i - begin] = evaluator_->queryRow(points_[i]);
     workspace.responses.resize(end - begin, evaluator_->options_.candidates);
     respondBlock(evaluator_->tables(), scratch.rows, scratch.selection, workspace.responses);
+  }
+
+  void turns(std::size_t begin, std::size_t end, Workspace& workspace) const override {
+    ResponseBlock& responses = workspace.responses;
+    responses.resizeTurns();
+    const auto& rows = workspace.scratchOf<QueryScratch>().rows;
+    turnBlock(evaluator_->tables(), rows, responses);
+    if (evaluator_->proxy_ == nullptr) return;
+    for (std::size_t i = begin; i < end; ++i) {
+      const Turn<double> own = evaluator_->turnFromProxy(points_[i], rows[i - begin].face);
+      const Turn<float> turn{static_cast<float>(own.cosine), static_cast<float>(own.sine)};
+      const std::size_t base = (i - begin) * responses.stride;
+      for (std::size_t at = base; at < base + responses.counts[i - begin]; ++at) {
+        const Turn<float> turned = turn * Turn<float>{responses.cosines[at], responses.sines[at]};
+        responses.cosines[at] = turned.cosine;
+        responses.sines[at] = turned.sine;
+      }
+    }
   }
 
   void respondVjp(std::size_t, std::size_t, Workspace& workspace, std::span<const float> dx,

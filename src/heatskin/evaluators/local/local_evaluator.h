@@ -63,6 +63,8 @@ class LocalEvaluator final : public Evaluator {
   Appearing appearing(const SurfacePoint& p, double angle, const Rigid2& reference) const;
   Appearing projected(const SurfacePoint& p, double angle, const FaceFrame& reference, const Vec2& shift,
                       Projection& out) const;
+  Turn<double> turnOf(std::size_t kernel) const;
+  Turn<double> turnFromProxy(const SurfacePoint& p, std::uint32_t proxy_face) const;
   Vec2f shiftOf(const SurfacePoint& p) const;
   void prefetch(std::span<const SurfacePoint> points) const;
   double pairBytes(double pairs) const;

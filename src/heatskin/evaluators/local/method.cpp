@@ -60,6 +60,7 @@ MethodTraits methodTraits() {
           .periodic_angle = true,
           .carries_angle = true,
           .has_lengths = true,
+          .tangents = true,
           .straight_through_clamp = false,
           .rebuild_slowdown = 1,
           .options = kOptions,

@@ -81,7 +81,8 @@ HWY_INLINE Geometry geometryOf(const PairTables& t, const FacePairs& face, const
                                const KernelOf& kernel_of, const PairOf& pair_of) {
   const Tag d;
   static_assert(offsetof(KernelRow, anisotropy) == 16 && offsetof(KernelRow, basis_x) == 32 &&
-                offsetof(KernelRow, basis_y) == 48);
+                offsetof(KernelRow, cosine) == 44 && offsetof(KernelRow, basis_y) == 48 &&
+                offsetof(KernelRow, sine) == 60);
   Geometry g;
   const auto center_axis = kernelColumns(t, kernel_of, 0);
   const auto anisotropy_space = kernelColumns(t, kernel_of, 4);

@@ -4,13 +4,19 @@
 #include <cmath>
 
 namespace heatskin::local {
+namespace {
+
+Vec2f rotationIn(const FacePairs& pairs, std::uint32_t pair) {
+  return pairs.charts != nullptr ? rotationOf(pairs.charts[pair]) : rotationOf(pairs.developments[pair]);
+}
+
+}  // namespace
 
 Developed<float> develop(const PairTables& tables, std::uint32_t face, std::uint32_t pair) {
   const FacePairs pairs = tables.supports->of(face);
   const KernelRow& k = tables.kernels[pairs.kernels[pair]];
   Developed<float> developed;
-  const Vec2f turn =
-      pairs.charts != nullptr ? rotationOf(pairs.charts[pair]) : rotationOf(pairs.developments[pair]);
+  const Vec2f turn = rotationIn(pairs, pair);
   const float c = turn.x(), n = turn.y();
   if (pairs.charts != nullptr) {
     // What the chart takes to the centre; where it has no inverse, by its rotation.
@@ -101,6 +107,19 @@ void respondBlockScalar(const PairTables& tables, std::span<const QueryRow> quer
       out.kernels[i * out.stride + n] = kernel;
       out.pairs[i * out.stride + n] = pair;
       out.x[i * out.stride + n] = response(m.kernel, m.query, tables.shape);
+    }
+  }
+}
+
+void turnBlockScalar(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& responses) {
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const FacePairs pairs = tables.supports->of(queries[i].face);
+    for (std::size_t at = i * responses.stride; at < i * responses.stride + responses.counts[i]; ++at) {
+      const Vec2f own = rotationIn(pairs, responses.pairs[at]);
+      const KernelRow& k = tables.kernels[responses.kernels[at]];
+      const Turn<float> turn = Turn<float>{own.x(), own.y()} * Turn<float>{k.cosine, k.sine};
+      responses.cosines[at] = turn.cosine;
+      responses.sines[at] = turn.sine;
     }
   }
 }

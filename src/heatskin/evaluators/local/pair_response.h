@@ -21,7 +21,8 @@ struct alignas(64) KernelRow {
   float axis_x, axis_y;  ///< long axis in reference coordinates, of length 1 / h
   float anisotropy;
   float space_x, space_y, space_z;  ///< centre in space
-  float basis_x[4], basis_y[4];     ///< tangent vectors in space that belong to the reference coordinates; 0
+  float basis_x[3], cosine;  ///< tangent vectors in space that belong to the reference coordinates, and
+  float basis_y[3], sine;    ///< the rotation to these from the coordinates of the kernel's face
 };
 static_assert(sizeof(KernelRow) == 64);
 
@@ -73,6 +74,11 @@ void respondVjpBlock(const PairTables& tables, std::span<const QueryRow> queries
                      const ResponseBlock& responses, std::span<const float> dx, GradientSums& sums);
 void respondVjpBlockScalar(const PairTables& tables, std::span<const QueryRow> queries,
                            const ResponseBlock& responses, std::span<const float> dx, GradientSums& sums);
+
+/// Rotations of the kernels' vectors (ResponseBlock::cosines and sines) into the coordinates of the pairs'
+/// faces: those of their developments; where corners are joined, the rotations nearest to the charts.
+void turnBlock(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& responses);
+void turnBlockScalar(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& responses);
 
 /// The kernel of one of a face's pairs seen from the face, by its development or chart.
 Developed<float> develop(const PairTables& tables, std::uint32_t face, std::uint32_t pair);

@@ -7,6 +7,33 @@
 
 namespace heatskin::local {
 
+/// A rotation of the plane.
+template <class T>
+struct Turn {
+  T cosine = 1, sine = 0;
+
+  Turn inverse() const { return {cosine, -sine}; }
+  /// First `b`, then this one.
+  Turn operator*(const Turn& b) const {
+    return {cosine * b.cosine - sine * b.sine, sine * b.cosine + cosine * b.sine};
+  }
+};
+
+/// Below this squared length the sum of a matrix and its cofactors has no direction.
+template <class T>
+constexpr T kNoTurn = T(1e-12);
+
+/// The rotation nearest to a matrix (xx, xy; yx, yy), which is its polar factor unless it mirrors: of a
+/// rotation by a, stretched by s and t, the sums below are (s + t) times (cos a, sin a). Nothing is turned by
+/// a matrix that prefers no rotation.
+template <class T>
+Turn<T> nearestTurn(T xx, T xy, T yx, T yy) {
+  const T cosine = xx + yy, sine = yx - xy, squared = cosine * cosine + sine * sine;
+  if (!(squared > kNoTurn<T>)) return {};
+  const T inverse = T(1) / std::sqrt(squared);
+  return {cosine * inverse, sine * inverse};
+}
+
 /// Constants of the kernel family, premultiplied: exponent = -((d / h)^2 (heat (u^2 + (1 + eta) v^2) / (u^2 +
 /// v^2) + window)).
 template <class T>

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "heatskin/base/vec.h"
+#include "heatskin/evaluators/local/response.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin::local {
@@ -61,10 +62,8 @@ inline Vec2f rotationOf(const Development& d) {
   return {d.cosine, d.sine};
 }
 inline Vec2f rotationOf(const Chart& c) {
-  const Vec2f turn(c.xx + c.yy, c.xy - c.yx);
-  const float norm = turn.norm();
-  constexpr float kLeast = 1e-6f;
-  return norm > kLeast ? Vec2f(turn / norm) : Vec2f(1, 0);
+  const Turn<float> source_from_face = nearestTurn(c.xx, c.xy, c.yx, c.yy);
+  return {source_from_face.cosine, -source_from_face.sine};
 }
 
 /// The pairs of one face as parallel arrays; vector loads may read SupportTable::kPadding entries further.

@@ -51,6 +51,7 @@ MethodTraits methodTraits() {
           .periodic_angle = false,
           .carries_angle = false,
           .has_lengths = false,
+          .tangents = false,
           .straight_through_clamp = true,
           .rebuild_slowdown = fields::kRebuildSlowdown,
           .options = kOptions,
