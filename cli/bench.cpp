@@ -27,7 +27,7 @@ class Bench : public Verb {
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     app.add_option("--steps", steps_,
-                   "Steps of the fits in `speed` (default: the preset's), `scale` (300) and `budgets` (30)")
+                   "Steps of the fits in `speed` (default: the preset's), `scale` (300) and `budgets` (150)")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000));
     app.add_option("--budgets", budgets_,
