@@ -108,8 +108,9 @@ class Gltf {
     if (mode === 4) return v.subarray(0, v.length - v.length % 3);
     const out = [];
     for (let i = 0; i + 2 < v.length; ++i) {
-      if (mode === 5) out.push(v[i], v[i + 1 + i % 2], v[i + 2 - i % 2]);  // every other one is turned
-      else out.push(v[i + 1], v[i + 2], v[0]);
+      // In strips every other one is turned. They jump by repeating vertices; these triangles do not count.
+      const [a, b, c] = mode === 5 ? [v[i], v[i + 1 + i % 2], v[i + 2 - i % 2]] : [v[i + 1], v[i + 2], v[0]];
+      if (a !== b && b !== c && c !== a) out.push(a, b, c);
     }
     return out;
   }

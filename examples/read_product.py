@@ -141,8 +141,11 @@ class Gltf:
             return indices[:len(indices) // 3 * 3].reshape(-1, 3)
         i = np.arange(len(indices) - 2)
         if mode == 5:  # strip: every other triangle is turned
-            return np.stack([indices[i], indices[i + 1 + i % 2], indices[i + 2 - i % 2]], 1)
-        return np.stack([indices[i + 1], indices[i + 2], np.full(len(i), indices[0])], 1)
+            found = np.stack([indices[i], indices[i + 1 + i % 2], indices[i + 2 - i % 2]], 1)
+        else:
+            found = np.stack([indices[i + 1], indices[i + 2], np.full(len(i), indices[0])], 1)
+        # Strips jump by repeating vertices; these triangles do not count.
+        return found[(found[:, 0] != found[:, 1]) & (found[:, 1] != found[:, 2]) & (found[:, 2] != found[:, 0])]
 
 
 # ------------------------------------------------------------------------------------------------ the kernels' buffer

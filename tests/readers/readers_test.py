@@ -112,6 +112,11 @@ def check_reader(heatskin, kind):
             planted = largest_difference(theirs[1:] + theirs[:1], ours)
             print(f"{name}: at most {difference / LEVEL:.5f} levels apart at {POINTS} points")
             failed |= not difference <= TOLERANCE or not planted > TOLERANCE
+            if kind == "javascript" and not extension_of(product)["evaluator"]["candidateRule"] == "perFace":
+                script = os.path.join(ROOT, "tests", "readers", "face_table_test.js")
+                difference = float(run(["node", script, product]))
+                print(f"{name}: the table for shaders gives at most {difference / LEVEL:.5f} levels more or less")
+                failed |= not difference <= TOLERANCE
     return failed
 
 
