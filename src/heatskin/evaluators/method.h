@@ -129,7 +129,7 @@ struct Preparation {
 
   /// What a file says about where the kernels reach, for LocalHK: the evaluator is made for these kernels
   /// alone (local/stored_supports.h). Null: supports are searched for.
-  std::shared_ptr<const local::StoredSupports> supports;
+  std::shared_ptr<const local::StoredSupports> supports = nullptr;
 };
 
 /// The evaluator `options` ask for. The surface must outlive it. Fails when the surface is too large for the

@@ -120,8 +120,7 @@ Result<AttachOutcome> attach(const LoadedProduct& loaded, Asset model, const Att
   std::optional<PreprocessingCache> own;
   if (options.open.cache == nullptr) own = PreprocessingCache::fromEnvironment();
   const Preparation preparation{options.open.progress != nullptr ? options.open.progress : &silentProgress(),
-                                own ? &*own : options.open.cache,
-                                {}};
+                                own ? &*own : options.open.cache};
   const auto texture = KernelTexture::create(writer->surface(), writer->kernels(), product.options,
                                              preparation, writer->constants());
   if (!texture) return texture.error();
