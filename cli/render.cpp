@@ -19,6 +19,7 @@
 #include "heatskin/rendering/atlas.h"
 #include "heatskin/rendering/camera.h"
 #include "heatskin/rendering/contact_sheet.h"
+#include "heatskin/rendering/lit.h"
 #include "heatskin/rendering/photograph.h"
 
 #include "cli/inputs.h"
@@ -93,11 +94,13 @@ class Render : public Verb {
         ->type_name("E")
         ->check(CLI::Range(-90.0, 90.0));
     app.add_flag("--sheet", sheet_, "Put all views on one contact sheet");
-    app.add_option("--mode", mode_,
-                   "shaded (studio light), albedo (unlit colours), normals; for a product also error (needs "
-                   "--reference) and coverage")
+    app.add_option(
+           "--mode", mode_,
+           "shaded (studio light on base colours), pbr (whole materials: metal, roughness, normal maps, "
+           "emission), albedo (unlit colours), normals; for a product also error (needs --reference) "
+           "and coverage")
         ->type_name("MODE")
-        ->check(CLI::IsMember({"albedo", "shaded", "normals", "error", "coverage"}))
+        ->check(CLI::IsMember({"albedo", "shaded", "pbr", "normals", "error", "coverage"}))
         ->capture_default_str();
     app.add_option("--reference", reference_file_, "The asset a product was fitted to, for --mode error")
         ->type_name("ASSET");
@@ -117,9 +120,9 @@ class Render : public Verb {
                    "colours are exact)")
         ->type_name("N")
         ->check(CLI::Range(1, 8));
-    app.add_flag(
-        "--path-traced", path_traced_,
-        "Trace paths of light, so that the picture looks like a photograph (mode shaded; takes longer)");
+    app.add_flag("--path-traced", path_traced_,
+                 "Trace paths of light, so that the picture looks like a photograph (modes shaded and pbr; "
+                 "takes longer)");
     app.add_option("--samples", path_samples_, "Samples per pixel of --path-traced; powers of two are best")
         ->type_name("N")
         ->check(CLI::Range(1, 65536))
@@ -145,6 +148,12 @@ class Render : public Verb {
         "faces\n"
         "are drawn, except that blended materials that are not doubleSided show only their front.\n"
         "--background transparent keeps alpha and leaves out the shadow on the floor.\n"
+        "--mode pbr shows materials: metal, roughness, normal maps, occlusion, emission, clearcoat, sheen, "
+        "under "
+        "the\n"
+        "lamps of a studio that are reflected in them; nothing casts shadows, unless --path-traced is added, "
+        "which\n"
+        "leaves out clearcoat, sheen and occlusion. mode shaded shows base colours alone.\n"
         "--path-traced adds soft shadows of large lamps and the light between the parts of the object. Four "
         "times\n"
         "the --samples halve the noise and take four times as long.\n\n"
@@ -158,6 +167,7 @@ class Render : public Verb {
         "Example:\n"
         "  heatskin render model.glb -o model.png --size 1024\n"
         "  heatskin render model.glb -o views.png --views 8 --sheet\n"
+        "  heatskin render model.glb -o material.png --mode pbr\n"
         "  heatskin render model.glb -o photo.png --path-traced --samples 256 --size 1024\n"
         "  heatskin render fitted.glb -o error.png --mode error --reference model.glb --views 8 --sheet");
   }
@@ -257,8 +267,8 @@ class Render : public Verb {
     const auto idle = [&](const std::string& option, const std::string& with, const std::string& remedy) {
       return usageError(fmt::format("{} has no effect {}; {}", option, with, remedy));
     };
-    if (path_traced_ && mode_ != "shaded")
-      return idle("--path-traced", "in mode " + mode_, "only mode shaded has light");
+    if (path_traced_ && mode_ != "shaded" && mode_ != "pbr")
+      return idle("--path-traced", "in mode " + mode_, "only modes shaded and pbr have light");
     if (path_traced_) {
       if (given("--aa")) return idle("--aa", "with --path-traced", "use --samples");
       if (given("--wire")) return idle("--wire", "with --path-traced", "leave one of them out");
@@ -269,7 +279,7 @@ class Render : public Verb {
       for (const char* option : {"--elevation", "--wire", "--aa", "--sheet", "--path-traced"}) {
         if (given(option)) return idle(option, "with --atlas", "leave one of them out");
       }
-      if (given("--mode") && (mode_ == "shaded" || mode_ == "normals"))
+      if (given("--mode") && (mode_ == "shaded" || mode_ == "pbr" || mode_ == "normals"))
         return idle("--mode " + mode_, "with --atlas, which has no light", "leave one of them out");
     }
     if (given("--elevation") && (view_ >= 0 || views_ > 0))
@@ -281,7 +291,7 @@ class Render : public Verb {
       return idle("--background transparent", "with --sheet, whose labels need a background",
                   "leave out --sheet for one file per picture");
     if (no_legend_ && !map()) return idle("--no-legend", "in mode " + mode_, "only maps have a scale");
-    if (given("--filter") && (mode_ == "normals" || mode_ == "coverage") && !atlas_)
+    if (given("--filter") && mode_ == "coverage" && !atlas_)
       return idle("--filter", "in mode " + mode_, "no texture is read there");
     return {};
   }
@@ -349,19 +359,50 @@ class Render : public Verb {
     return atlas_ ? drawAtlas(session, subject, colors) : drawViews(session, subject, colors);
   }
 
-  Picture drawView(const Surface& surface, const ColorSource& colors, const Transparency& transparency,
-                   const Camera& camera, const PartDone& progress) const {
+  /// What pictures of a file are drawn from.
+  struct Sources {
+    const Surface* surface = nullptr;
+    ColorSource colors;
+    Transparency transparency;
+    std::vector<std::array<Vec3f, 3>> normals;  // [F]; or empty: nothing needs them
+    MaterialSource materials;                   ///< null: nothing needs them
+  };
+
+  Sources sources(const LoadedFile& subject, const ColorSource& colors) const {
+    Sources result{&subject.surface(), colors, subject.transparency(filter()), {}, {}};
+    if (mode_ == "shaded" || mode_ == "pbr" || mode_ == "normals") result.normals = subject.normals();
+    if (mode_ == "pbr" || mode_ == "normals") result.materials = subject.materials(filter());
+    return result;
+  }
+
+  Picture drawView(const Sources& from, const Camera& camera, const PartDone& progress) const {
+    const Surface& surface = *from.surface;
+    const ColorSource& colors = from.colors;
+    const Transparency& transparency = from.transparency;
     if (path_traced_) {
       PhotographOptions options;
       options.samples = path_samples_;
+      options.normals = from.normals;
+      options.materials = from.materials;
       if (background_color_) options.background_top = options.background_bottom = *background_color_;
       options.transparency = &transparency;
       options.transparent_background = transparent_;
       options.progress = progress;
       return renderPhotograph(surface, camera, size_.width, size_.height, colors, options);
     }
+    if (mode_ == "pbr") {
+      LitOptions options;
+      if (samples_ > 0) options.supersampling = samples_;
+      if (background_color_) options.background_top = options.background_bottom = *background_color_;
+      options.wire.width = static_cast<float>(wire_);
+      options.transparency = &transparency;
+      options.transparent_background = transparent_;
+      options.progress = progress;
+      return renderLit(surface, camera, size_.width, size_.height, from.materials, options);
+    }
     if (mode_ == "shaded") {
       ShadedOptions options;
+      options.normals = from.normals;
       if (samples_ > 0) options.supersampling = samples_;
       if (background_color_) options.background_top = options.background_bottom = *background_color_;
       options.wire.width = static_cast<float>(wire_);
@@ -377,8 +418,8 @@ class Render : public Verb {
     options.progress = progress;
     if (background_color_) options.background = *background_color_;
     options.wire.width = static_cast<float>(wire_);
-    return mode_ == "normals" ? renderNormals(surface, camera, size_.width, size_.height, options)
-                              : renderAlbedo(surface, camera, size_.width, size_.height, colors, options);
+    if (mode_ != "normals") return renderAlbedo(surface, camera, size_.width, size_.height, colors, options);
+    return renderNormals(surface, camera, size_.width, size_.height, options, normalsOf(from.materials));
   }
 
   Json summary(const LoadedFile& subject) const {
@@ -396,16 +437,16 @@ class Render : public Verb {
   Result<void> drawViews(Session& session, const LoadedFile& subject, const ColorSource& colors) {
     Console& console = session.console;
     const std::vector<View> wanted = views(subject);
-    const Transparency transparency = subject.transparency(filter());
+    const Sources from = sources(subject, colors);
     Json json = summary(subject);
     std::vector<ImageF> pictures;
     std::vector<std::string> labels;
     console.begin("drawing", 100 * wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const std::string which = fmt::format("picture {} of {}", i + 1, wanted.size());
-      const Picture picture = drawView(
-          subject.surface(), colors, transparency, wanted[i].camera,
-          [&](double part) { console.update(100 * i + static_cast<std::size_t>(100 * part), which); });
+      const Picture picture = drawView(from, wanted[i].camera, [&](double part) {
+        console.update(100 * i + static_cast<std::size_t>(100 * part), which);
+      });
       double covered = 0;
       for (const float c : picture.coverage)
         covered += static_cast<double>(c);

@@ -17,6 +17,20 @@ namespace {
 
 constexpr std::size_t kBlock = 4096;
 
+constexpr std::size_t kNormalMap = slotOf("normal");
+
+/// What normal maps are in a layout.
+const ChannelGroup* slopesOf(const ChannelLayout& layout) {
+  return layout.find("normal");
+}
+const ChannelGroup* residualsOf(const ChannelLayout& layout) {
+  return layout.find("object_normal");
+}
+
+bool sameKindOfChannel(const ChannelGroup& a, const ChannelGroup& b) {
+  return a.count == b.count && a.kind == b.kind && a.range == b.range;
+}
+
 }  // namespace
 
 float Appearance::Look::visibility(float alpha) const {
@@ -37,6 +51,7 @@ Appearance::Appearance(const Asset& asset, const Surface& surface)
 Appearance::Appearance(const Asset& asset, const Surface& surface,
                        std::vector<std::shared_ptr<const Image>> images)
     : images_(std::move(images)), slots_(asset, surface, images_) {
+  if (slots_.textured(kNormalMap)) normals_ = std::make_shared<const ShadingNormals>(asset, surface, slots_);
   const std::size_t faces = surface.faceCount();
   face_look_.resize(faces);
   std::map<std::tuple<int, bool, bool>, std::uint32_t> look_of;  // (material, has usable uvs, colours)
@@ -232,11 +247,32 @@ void Appearance::colors(std::span<const SurfacePoint> points, std::span<Vec3f> c
   });
 }
 
+ChannelGroup slopeGroup() {
+  ChannelGroup group;
+  group.name = "normal";
+  group.count = 2;
+  group.range = {-static_cast<float>(kMaxSlope), static_cast<float>(kMaxSlope)};
+  group.kind = ChannelKind::kTangent;
+  return group;
+}
+
+ChannelGroup objectNormalGroup() {
+  ChannelGroup group;
+  group.name = "object_normal";
+  group.count = 3;
+  group.range = {-2, 2};
+  return group;
+}
+
 std::optional<ChannelGroup> Appearance::group(std::string_view name) const {
   for (const ChannelGroup& known : knownChannels()) {
     if (known.name == name) return known;
   }
   const std::size_t slot = slotOf(name);
+  if (slot == kNormalMap) {
+    if (normals_ == nullptr) return std::nullopt;
+    return name == "normal" ? slopeGroup() : objectNormalGroup();
+  }
   if (slot == kSlotCount || kMaterialSlots[slot].rule == SlotRule::kTangent) return std::nullopt;
   ChannelGroup group;
   group.name = std::string(name);
@@ -256,6 +292,8 @@ bool Appearance::knows(const ChannelLayout& layout) {
   const auto groups = layout.groups();
   return std::all_of(groups.begin(), groups.end(), [](const ChannelGroup& group) {
     if (group.name == "base_color" || group.name == "alpha") return true;
+    if (group.name == "normal") return sameKindOfChannel(group, slopeGroup());
+    if (group.name == "object_normal") return sameKindOfChannel(group, objectNormalGroup());
     const std::size_t slot = slotOf(group.name);
     return slot < kSlotCount && kMaterialSlots[slot].rule != SlotRule::kTangent &&
            kMaterialSlots[slot].count == group.count;
@@ -266,9 +304,10 @@ void Appearance::values(std::span<const SurfacePoint> points, const ChannelLayou
                         std::span<float> out, Filter filter) const {
   const ChannelGroup* base_color = layout.find("base_color");
   const ChannelGroup* opacity = layout.find("alpha");
+  const ChannelGroup *slopes = slopesOf(layout), *residuals = residualsOf(layout);
   std::vector<std::size_t> slots, first;
   for (const ChannelGroup& group : layout.groups()) {
-    if (&group == base_color || &group == opacity) continue;
+    if (&group == base_color || &group == opacity || &group == slopes || &group == residuals) continue;
     slots.push_back(slotOf(group.name));
     first.push_back(group.first);
   }
@@ -285,6 +324,16 @@ void Appearance::values(std::span<const SurfacePoint> points, const ChannelLayou
         if (opacity != nullptr) row[opacity->first] = alpha;
       }
       if (!slots.empty()) slots_.values(points[i], slots, first, row, filter);
+      if (slopes != nullptr) {
+        const Vec2 slope = normals_ ? normals_->slope(points[i], slots_, filter) : Vec2(Vec2::Zero());
+        Eigen::Map<Vec2f>(row + slopes->first) = slope.cast<float>();
+      }
+      if (residuals != nullptr) {
+        const Vec3 residual =
+            normals_ ? Vec3(normals_->normal(points[i], slots_, filter) - normals_->vertexNormal(points[i]))
+                     : Vec3(Vec3::Zero());
+        Eigen::Map<Vec3f>(row + residuals->first) = residual.cast<float>();
+      }
     }
   });
 }

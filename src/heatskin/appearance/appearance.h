@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "heatskin/appearance/shading_normals.h"
 #include "heatskin/appearance/slot_appearance.h"
 #include "heatskin/base/channel_layout.h"
 #include "heatskin/base/vec.h"
@@ -56,8 +57,13 @@ class Appearance {
   /// The other slots of the materials: metallic, roughness, ...
   const SlotAppearance& slots() const { return slots_; }
 
+  /// Normals of an asset that has normal maps; null without.
+  const ShadingNormals* normals() const { return normals_.get(); }
+
   /// The group of a channel with the range that this asset gives it: base_color, alpha, or one of
-  /// kMaterialSlots. Nothing for names that values() has no answer for.
+  /// kMaterialSlots. Nothing for names that values() has no answer for. Normal maps are the group "normal"
+  /// (slopes in face coordinates, see normalFromSlope()) or "object_normal" (what the map adds to the
+  /// interpolated normal, in the asset's axes: n - n0).
   std::optional<ChannelGroup> group(std::string_view name) const;
 
   /// True when the face has one value in a channel of that name, which its material says: no texture (and
@@ -155,6 +161,7 @@ class Appearance {
 
   std::vector<std::shared_ptr<const Image>> images_;
   SlotAppearance slots_;
+  std::shared_ptr<const ShadingNormals> normals_;  ///< null: no normal maps
   std::vector<Look> looks_;
   std::vector<std::uint32_t> face_look_;   // [F] index into looks_
   std::vector<std::array<Vec2f, 3>> uvs_;  // [F] or empty when no face is textured
@@ -164,5 +171,9 @@ class Appearance {
   std::size_t constant_faces_ = 0;
   bool has_alpha_ = false;
 };
+
+/// The groups that stand for normal maps, see Appearance::group().
+ChannelGroup slopeGroup();
+ChannelGroup objectNormalGroup();
 
 }  // namespace heatskin

@@ -93,8 +93,10 @@ inline constexpr MaterialSlot kMaterialSlots[] = {
 
 inline constexpr std::size_t kSlotCount = std::size(kMaterialSlots);
 
-/// The number of the slot of a channel, kSlotCount if there is none: slotOf("metallic").
+/// The number of the slot of a channel, kSlotCount if there is none: slotOf("metallic"). A normal texture is
+/// fitted as "normal" or as "object_normal" (appearance.h).
 constexpr std::size_t slotOf(std::string_view channel) {
+  if (channel == "object_normal") channel = "normal";
   std::size_t slot = 0;
   while (slot < kSlotCount && kMaterialSlots[slot].channel != channel)
     ++slot;
