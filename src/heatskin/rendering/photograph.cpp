@@ -92,7 +92,9 @@ Picture renderPhotograph(const Surface& surface, const Camera& camera, int width
         // The background is what it is asked to be, untouched by the tone curve.
         const float y =
             (static_cast<float>(i / static_cast<std::size_t>(width)) + 0.5f) / static_cast<float>(height);
-        const Vec3f kept = Vec3f::Ones() + kShadowStrength * (found.backdrop[i] - Vec3f::Ones());
+        Vec3f kept = Vec3f::Ones() + kShadowStrength * (found.backdrop[i] - Vec3f::Ones());
+        // Lamps that polished metal throws onto the floor are found too rarely: specks instead of light.
+        if (options.materials) kept = kept.cwiseMin(1.0f);
         const Vec3f behind = (top + y * (bottom - top)).cwiseProduct(kept.cwiseMax(0.0f));
         shown = alpha * shown + (1 - alpha) * behind;
       }
