@@ -52,7 +52,7 @@ std::vector<std::string> channelNames() {
   for (const ChannelGroup& group : knownChannels())
     names.push_back(group.name);
   for (const MaterialSlot& slot : kMaterialSlots) {
-    if (slot.rule != SlotRule::kTangent || slot.channel == "normal") names.emplace_back(slot.channel);
+    if (slot.rule != SlotRule::kTangent) names.emplace_back(slot.channel);
   }
   return names;
 }
