@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/io/encode_webp.h"
@@ -170,6 +171,14 @@ std::string kernelsInBytes(const Product& product) {
   return fmt::format("{} in {}, {} bytes each", grouped(product.kernels.size()),
                      humanBytes(static_cast<double>(product.model_bytes)),
                      fixed(product.bytesPerKernel(), 1));
+}
+
+std::string keptLine(const std::vector<std::string>& kept, const std::vector<std::string>& dropped) {
+  std::string line;
+  if (!kept.empty()) line = fmt::format("kept {}", fmt::join(kept, ", "));
+  if (!dropped.empty())
+    line += fmt::format("{}dropped {}", line.empty() ? "" : "; ", fmt::join(dropped, ", "));
+  return oneLine(line);
 }
 
 ReportPage::Rows evaluationTiles(const Evaluation& evaluation) {

@@ -20,6 +20,7 @@
 #include "heatskin/pipeline/pipeline.h"
 #include "heatskin/training/config.h"
 
+#include "cli/evaluation_page.h"
 #include "cli/fit_job.h"
 #include "cli/fit_options.h"
 #include "cli/inputs.h"
@@ -108,7 +109,9 @@ class Fit : public Verb {
     auto* fallback =
         app.add_option(
                "--fallback", fallback_,
-               "What programs see that do not know kernels: vertex (colours at the vertices), original "
+               "What programs see that do not know kernels: texture (a small image of the kernels' colours "
+               "where\n"
+               "the input had one, else colours at the vertices), vertex (colours at the vertices), original "
                "(the\n"
                "input's textures, which stay in the file) or none (one colour)")
             ->type_name("NAME")
@@ -116,6 +119,10 @@ class Fit : public Verb {
                 CLI::IsMember(std::vector<std::string>(std::begin(kFallbackNames), std::end(kFallbackNames))))
             ->capture_default_str();
     app.add_flag("--keep-textures", keep_textures_, "The same as --fallback original")->excludes(fallback);
+    app.add_flag("--extras", extras_,
+                 "Also write the kernels into the scene's extras, which programs keep that drop extensions "
+                 "they do\n"
+                 "not know; they take a third more bytes there");
     app.add_flag("--resume", resume_,
                  "Resume from the checkpoint; a missing one is an error. --resume=auto starts over if it is "
                  "missing or damaged");
@@ -179,6 +186,11 @@ class Fit : public Verb {
     lines.push_back(
         {"file", fmt::format("{}, options in {}", humanBytes(static_cast<double>(outcome->bytes.size())),
                              oneLine(displayPath(job_.resolved)))});
+    if (!outcome->why_larger.empty()) {
+      const auto input = static_cast<double>(subject->asset.input_bytes);
+      lines.push_back(
+          {"larger", fmt::format("than the input ({}): it adds {}", humanBytes(input), outcome->why_larger)});
+    }
     console.table(lines);
     return saveJson(console, session.common.json, json);
   }
@@ -187,9 +199,8 @@ class Fit : public Verb {
   /// What the file has and has not of the input, and what it looks like without kernels.
   static std::vector<std::vector<std::string>> fileLines(const FitOutcome& outcome) {
     std::vector<std::vector<std::string>> lines;
-    if (!outcome.kept.empty()) lines.push_back({"kept", fmt::format("{}", fmt::join(outcome.kept, ", "))});
-    if (!outcome.dropped.empty())
-      lines.push_back({"dropped", fmt::format("{}", fmt::join(outcome.dropped, ", "))});
+    if (const std::string line = keptLine(outcome.kept, outcome.dropped); !line.empty())
+      lines.push_back({"input", line});
     if (outcome.fallback_psnr)
       lines.push_back({"without kernels", fmt::format("{} dB", fixed(*outcome.fallback_psnr, 2))});
     return lines;
@@ -235,6 +246,7 @@ class Fit : public Verb {
     job.fallback =
         static_cast<Fallback>(std::find(std::begin(kFallbackNames), std::end(kFallbackNames), fallback_) -
                               std::begin(kFallbackNames));
+    job.extras = extras_;
     // A budget that the user named stays.
     job.keep_budget = app_->count("--kernels") > 0 || app_->count("--max-kernels") > 0 ||
                       !config_file_.empty() ||
@@ -346,8 +358,8 @@ class Fit : public Verb {
   std::string kernels_, max_bytes_;
   double target_psnr_ = 0, max_seconds_ = 0;
   double interval_ = 10;
-  std::string fallback_ = std::string(kFallbackNames[0]);
-  bool no_eval_ = false, keep_textures_ = false;
+  std::string fallback_ = "texture";
+  bool no_eval_ = false, keep_textures_ = false, extras_ = false;
 };
 
 }  // namespace

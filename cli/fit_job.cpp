@@ -163,6 +163,7 @@ Json fitJson(const LoadedAsset& asset, const FitJob& job, const FitOutcome& outc
   json["model_bytes"] = outcome.stored->product.model_bytes;
   json["bytes_per_kernel"] = jsonNumber(outcome.stored->product.bytesPerKernel());
   json["file_bytes"] = outcome.bytes.size();
+  json["input_bytes"] = asset.asset.input_bytes;
   json["fallback"] = kFallbackNames[static_cast<std::size_t>(job.fallback)];
   json["fallback_psnr"] = outcome.fallback_psnr ? jsonNumber(*outcome.fallback_psnr) : Json();
   json["kept"] = outcome.kept;

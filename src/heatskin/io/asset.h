@@ -132,9 +132,11 @@ struct RawExtension {
     std::vector<std::uint8_t> bytes;  ///< decompressed
   };
   std::string name;
-  std::string json;         ///< the text of its object, as in the file
-  std::vector<View> views;  ///< buffer views that properties called "bufferView" refer to, each once
-  bool listed = false;      ///< in extensionsUsed, as glTF demands
+  std::string json;          ///< the text of its object, as in the file
+  std::vector<View> views;   ///< buffer views that properties called "bufferView" refer to, each once
+  bool listed = false;       ///< in extensionsUsed, as glTF demands
+  bool from_extras = false;  ///< a copy in a scene's extras: the extension itself is gone
+  std::string geometry;      ///< there: what identifies the triangles it was made for
 };
 
 /// A file's content. Indices inside were checked by the reader: they are valid or -1.
@@ -150,6 +152,7 @@ struct Asset {
   std::vector<std::string> extensions;       ///< glTF extensions used by the file
   std::vector<RawExtension> raw_extensions;  ///< HSK_kernel_texture
   std::size_t stored_vertices = 0;  ///< before welding, over all triangle primitives of all instances
+  std::size_t input_bytes = 0;      ///< of the file and those it refers to; 0: not from a file
 
   /// The bytes of a glTF file as they were read: what is not in here (skins, animations, other textures) is
   /// there. Null for other formats and for assets made otherwise; whoever changes meshes resets it.

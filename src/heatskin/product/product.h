@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heatskin/base/result.h"
@@ -40,10 +41,37 @@ enum class Fallback : std::uint8_t {
   kVertex,    ///< the kernels' colours at the vertices
   kOriginal,  ///< the textures of the input, which stay in the file
   kPlain,     ///< one colour, the mean
+  kTexture,   ///< small images of the kernels' colours where the input has textures, else colours at vertices
 };
 
 /// Names of the fallbacks, in the order of the enum; as on the command line.
-inline constexpr std::string_view kFallbackNames[] = {"vertex", "original", "none"};
+inline constexpr std::string_view kFallbackNames[] = {"vertex", "original", "none", "texture"};
+
+/// Which image Fallback::kTexture asks for.
+struct FallbackRequest {
+  /// Meshes of the asset and primitives of theirs that show it, along the coordinates of their base colour.
+  std::vector<std::pair<std::size_t, std::size_t>> primitives;
+  int width = 0, height = 0;  ///< of the image whose place it takes
+};
+
+/// The answer.
+struct FallbackImage {
+  std::vector<std::uint8_t> bytes;  ///< of a file
+  std::string mime_type;            ///< "image/png" or "image/jpeg"
+};
+
+/// How a product is written.
+struct ProductFile {
+  ProductFile() = default;
+  ProductFile(Fallback chosen) : fallback(chosen) {}  // NOLINT: most callers want nothing else
+
+  Fallback fallback = Fallback::kVertex;
+  bool extras = false;  ///< the kernels also as text in the scene's extras, which other programs keep
+
+  /// Nonzero: the primitive has its material's colour; [meshes][primitives] of the asset. Null: those that
+  /// have one colour.
+  const std::vector<std::vector<std::uint8_t>>* constants = nullptr;
+};
 
 /// A triangle of the file and barycentric coordinates for its corners in file order.
 struct TrianglePoint {
@@ -68,7 +96,7 @@ Result<bool> useStoredGeometry(Asset& asset);
 Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
                                                 const KernelSet& kernels, const EvaluatorOptions& options,
                                                 const ProductInfo& info, const Preparation& preparation = {},
-                                                Fallback fallback = Fallback::kVertex);
+                                                const ProductFile& file = {});
 
 /// A product read back: everything needed for colours, from that file alone.
 struct Product {

@@ -12,12 +12,15 @@
 #include <fmt/format.h>
 
 #include "heatskin/appearance/appearance.h"
+#include "heatskin/base/base64.h"
 #include "heatskin/io/color_space.h"
-#include "heatskin/io/glb_writer.h"
 #include "heatskin/io/gltf_document.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/io/image.h"
+#include "heatskin/io/reference.h"
 #include "heatskin/product/asset_constants.h"
+#include "heatskin/product/file_contents.h"
+#include "heatskin/product/geometry_fingerprint.h"
 #include "heatskin/product/product_extension.h"
 
 namespace heatskin {
@@ -34,24 +37,6 @@ bool hasVaryingColor(const Asset& asset) {
     }
   }
   return false;
-}
-
-/// For formats that are not glTF: images that kernels take the place of need not be written first.
-Asset withSmallImages(Asset asset) {
-  std::set<int> needed;
-  for (const Material& material : asset.materials) {
-    if (material.alpha_mode == AlphaMode::kOpaque || material.base_color.texture < 0) continue;
-    needed.insert(asset.textures[static_cast<std::size_t>(material.base_color.texture)].image);
-  }
-  Image pixel;
-  pixel.width = pixel.height = 1;
-  pixel.format = "png";
-  pixel.rgba.assign(4, 255);
-  const auto small = std::make_shared<const Image>(std::move(pixel));
-  for (std::size_t i = 0; i < asset.images.size(); ++i) {
-    if (!needed.contains(static_cast<int>(i))) asset.images[i] = small;
-  }
-  return asset;
 }
 
 GltfJson* member(GltfJson& object, const char* key) {
@@ -92,70 +77,6 @@ void whiten(const ColorSlot& slot) {
   } else {
     *factor = {1, 1, 1, alpha};
   }
-}
-
-/// Textures by the name of their slot, in all materials.
-std::set<std::string> texturedSlots(const GltfDocument& document) {
-  std::set<std::string> names;
-  const std::function<void(const GltfJson&)> look = [&](const GltfJson& value) {
-    if (value.is_array()) {
-      for (const GltfJson& item : value)
-        look(item);
-    } else if (value.is_object()) {
-      for (const auto& [key, item] : value.items()) {
-        if (key == "extras") continue;
-        if (key.ends_with("Texture") && item.is_object() && item.contains("index")) names.insert(key);
-        look(item);
-      }
-    }
-  };
-  look(document.list("materials"));
-  return names;
-}
-
-/// What else there is besides meshes and base colour, in a word each.
-std::set<std::string> contentsOf(const GltfDocument& document) {
-  std::set<std::string> words = texturedSlots(document);
-  for (const char* list : {"animations", "skins", "cameras", "images"}) {
-    if (!document.list(list).empty()) words.insert(list);
-  }
-  if (document.list("scenes").size() > 1) words.insert("scenes");
-  for (const GltfJson& name : document.list("extensionsUsed")) {
-    if (name.is_string() && name != kExtensionName) words.insert(name.get<std::string>());
-  }
-  if (document.root().contains("asset") && document.root()["asset"].is_object() &&
-      document.root()["asset"].contains("copyright"))
-    words.insert("copyright");
-  for (const GltfJson& node : document.list("nodes")) {
-    if (!node.is_object()) continue;
-    if (node.contains("children")) words.insert("hierarchy");
-    if (node.contains("name")) words.insert("names");
-  }
-  const std::function<void(const GltfJson&)> look_for_extras = [&](const GltfJson& value) {
-    if (value.is_object() && value.contains("extras")) words.insert("extras");
-    if (!value.is_structured()) return;
-    for (const GltfJson& item : value)
-      look_for_extras(item);
-  };
-  look_for_extras(document.root());
-  for (const GltfJson& mesh : document.list("meshes")) {
-    const auto primitives = mesh.is_object() ? mesh.find("primitives") : mesh.end();
-    if (!mesh.is_object() || primitives == mesh.end() || !primitives->is_array()) continue;
-    for (const GltfJson& primitive : *primitives) {
-      if (!primitive.is_object()) continue;
-      if (primitive.contains("targets")) words.insert("morph_targets");
-      const auto attributes = primitive.find("attributes");
-      if (attributes == primitive.end() || !attributes->is_object()) continue;
-      for (const auto& item : attributes->items()) {
-        const std::string& name = item.key();
-        if (name == "NORMAL") words.insert("normals");
-        if (name == "TANGENT") words.insert("tangents");
-        if (name.starts_with("TEXCOORD_")) words.insert("texture_coordinates");
-        if (name.starts_with("_")) words.insert("custom_attributes");
-      }
-    }
-  }
-  return words;
 }
 
 /// Vertex colours of the primitives that share a POSITION accessor, as the file holds them: RGBA, normalised
@@ -264,13 +185,96 @@ class ColorWriter {
 
 }  // namespace
 
+/// Where a texture of the kernels' colours goes: materials of the file with what they said about the texture
+/// they had, and the sampler of that.
+struct FallbackImageSlots {
+  struct Use {
+    std::size_t material;
+    std::size_t slot;  ///< of colorSlots()
+    GltfJson info;     ///< baseColorTexture
+  };
+  std::vector<Use> uses;
+  GltfJson sampler;  ///< null: none
+  std::string name;
+};
+
+namespace {
+
+/// The kernels of a product that is written again, wherever they are.
+void dropOldKernels(GltfDocument& document) {
+  if (GltfJson* extensions = member(document.root(), "extensions");
+      extensions != nullptr && extensions->is_object()) {
+    extensions->erase(kExtensionName);
+    if (extensions->empty()) document.root().erase("extensions");
+  }
+  GltfJson* scenes = member(document.root(), "scenes");
+  if (scenes == nullptr || !scenes->is_array()) return;
+  for (GltfJson& scene : *scenes) {
+    GltfJson* extras = member(scene, "extras");
+    if (extras == nullptr || !extras->is_object() || extras->erase(kExtensionName) == 0) continue;
+    if (extras->empty()) scene.erase("extras");
+  }
+}
+
+/// A copy of the extension in the extras of the scene that is shown (readExtrasExtension()).
+void addExtras(GltfDocument& document, std::size_t view, std::span<const std::uint8_t> kernels,
+               const std::string& geometry) {
+  GltfJson& root = document.root();
+  const std::size_t count = document.list("scenes").size();
+  if (count == 0) return;
+  const GltfJson* chosen = member(root, "scene");
+  const std::size_t scene =
+      chosen != nullptr && chosen->is_number_unsigned() ? chosen->get<std::size_t>() : 0;
+  GltfJson& extras = root["scenes"][std::min(scene, count - 1)]["extras"];
+  // Extras may be anything; what is no object is put beside ours.
+  if (!extras.is_object()) extras = extras.is_null() ? GltfJson::object() : GltfJson{{"value", extras}};
+  GltfJson& copy = extras[kExtensionName];
+  copy["geometry"] = geometry;
+  copy["extension"] = root["extensions"][kExtensionName];
+  copy["views"][std::to_string(view)] = base64(kernels);
+}
+
+}  // namespace
+
 struct ProductDocument::Impl {
   GltfDocument document;
+  std::vector<FallbackImageSlots> image_slots;  // [requests]
+  std::vector<FallbackRequest> requests;
   Asset stored;
   Fallback fallback = Fallback::kVertex;
+  bool extras = false;
   std::vector<std::size_t> constant_materials;
   std::set<PrimitiveKey> fitted;
   std::vector<std::string> kept, dropped;
+  std::vector<Notice> notices;
+
+  /// Images in the place of those that went.
+  void hang(GltfDocument& file, std::span<const FallbackImage> images) const {
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      const FallbackImageSlots& slots = image_slots[i];
+      GltfJson image, texture;
+      if (!slots.name.empty()) image["name"] = slots.name;
+      image["bufferView"] = file.addBufferView(images[i].bytes);
+      image["mimeType"] = images[i].mime_type;
+      if (!slots.sampler.is_null()) texture["sampler"] = file.append("samplers", slots.sampler);
+      texture["source"] = file.append("images", std::move(image));
+      const std::size_t number = file.append("textures", std::move(texture));
+      for (const FallbackImageSlots::Use& use : slots.uses) {
+        GltfJson info = use.info;
+        info["index"] = number;
+        if (const GltfJson* extensions = member(info, "extensions"); extensions != nullptr) {
+          for (const auto& extension : extensions->items())
+            file.useExtension(extension.key());
+        }
+        GltfJson& material = file.root()["materials"][use.material];
+        if (use.slot == 0) {
+          material["pbrMetallicRoughness"]["baseColorTexture"] = std::move(info);
+        } else {
+          material["extensions"]["KHR_materials_pbrSpecularGlossiness"]["diffuseTexture"] = std::move(info);
+        }
+      }
+    }
+  }
 
   /// One colour for all that is fitted.
   void paint(GltfDocument& file, const Vec3f& srgb) const {
@@ -297,13 +301,16 @@ namespace {
 /// Takes the base colour out of the materials of what is fitted.
 class Stripper {
  public:
-  Stripper(GltfDocument& document, const Asset& asset, bool keep_constants, Fallback fallback)
+  /// `is_constant` is asked for meshes of `asset` and their primitives.
+  Stripper(GltfDocument& document, const Asset& asset, Fallback fallback,
+           const std::function<bool(std::size_t mesh, std::size_t primitive)>& is_constant)
       : document_(document), asset_(asset), fallback_(fallback) {
-    for (const Mesh& mesh : asset.meshes) {
-      for (const Primitive& primitive : mesh.primitives) {
+    for (std::size_t m = 0; m < asset.meshes.size(); ++m) {
+      const Mesh& mesh = asset.meshes[m];
+      for (std::size_t p = 0; p < mesh.primitives.size(); ++p) {
         const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
-                               static_cast<std::size_t>(primitive.source));
-        (keep_constants && hasOneColor(asset, primitive) ? constant_ : fitted_).insert(key);
+                               static_cast<std::size_t>(mesh.primitives[p].source));
+        (is_constant(m, p) ? constant_ : fitted_).insert(key);
       }
     }
   }
@@ -336,6 +343,7 @@ class Stripper {
         for (const PrimitiveKey& user : users)
           primitiveOf(user)["material"] = own;
       }
+      if (fallback_ == Fallback::kTexture) requestImage(own, material, users);
       if (auto done = stripMaterial(own, asset_.materials[material]); !done) return done.error();
     }
     return giveConstantsMaterials();
@@ -349,6 +357,11 @@ class Stripper {
   }
 
   const std::set<PrimitiveKey>& fitted() const { return fitted_; }
+  bool showsImage(const PrimitiveKey& key) const { return with_image_.contains(key); }
+
+  /// What Fallback::kTexture asks for; primitives are those of the file here.
+  std::vector<FallbackImageSlots> takeSlots() { return std::move(slots_); }
+  std::vector<FallbackRequest> takeRequests() { return std::move(requests_); }
   bool isConstant(const PrimitiveKey& key) const { return constant_.contains(key); }
 
  private:
@@ -426,6 +439,62 @@ class Stripper {
     return {};
   }
 
+  /// Notes what the material says about its texture before that goes, if an image can take its place.
+  void requestImage(std::size_t own, std::size_t material, const std::vector<PrimitiveKey>& users) {
+    const Material& before = asset_.materials[material];
+    if (before.base_color.texture < 0) return;
+    const Texture& texture = asset_.textures[static_cast<std::size_t>(before.base_color.texture)];
+    if (texture.image < 0) return;
+    const Image& image = *asset_.images[static_cast<std::size_t>(texture.image)];
+    if (before.alpha_mode != AlphaMode::kOpaque && smallestAlpha(image) < 255) return;
+    FallbackRequest request;
+    for (std::size_t m = 0; m < asset_.meshes.size(); ++m) {
+      const Mesh& mesh = asset_.meshes[m];
+      for (std::size_t p = 0; p < mesh.primitives.size(); ++p) {
+        const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
+                               static_cast<std::size_t>(mesh.primitives[p].source));
+        if (std::find(users.begin(), users.end(), key) == users.end()) continue;
+        // Vertex colours vary along the surface, images along coordinates, which may overlap.
+        if (!mesh.primitives[p].colors.empty() || hasOneColor(asset_, mesh.primitives[p])) return;
+        request.primitives.emplace_back(m, p);
+      }
+    }
+    FallbackImageSlots slots;
+    GltfJson& json = document_.root()["materials"][own];
+    std::optional<std::size_t> number;
+    for (const ColorSlot& slot : colorSlots(json)) {
+      GltfJson* use = member(*slot.object, slot.texture);
+      GltfJson* index = use == nullptr ? nullptr : member(*use, "index");
+      if (index == nullptr || !index->is_number_unsigned()) continue;
+      number = index->get<std::size_t>();
+      slots.uses.push_back({own, std::string_view(slot.texture) == "baseColorTexture" ? 0u : 1u, *use});
+    }
+    if (!number || *number >= document_.list("textures").size()) return;
+    const GltfJson& stored = document_.list("textures")[*number];
+    const auto sampler = stored.find("sampler");
+    if (sampler != stored.end() && sampler->is_number_unsigned() &&
+        sampler->get<std::size_t>() < document_.list("samplers").size())
+      slots.sampler = document_.list("samplers")[sampler->get<std::size_t>()];
+    slots.name = image.name;
+    request.width = image.width;
+    request.height = image.height;
+    with_image_.insert(users.begin(), users.end());
+    // Materials that show one texture with one factor get one image.
+    const std::pair key(before.base_color.texture,
+                        std::array<float, 4>{before.base_color_factor[0], before.base_color_factor[1],
+                                             before.base_color_factor[2], 1.0f});
+    const auto [known, is_new] = request_of_.try_emplace(key, requests_.size());
+    if (is_new) {
+      requests_.push_back(std::move(request));
+      slots_.push_back(std::move(slots));
+      return;
+    }
+    auto& primitives = requests_[known->second].primitives;
+    primitives.insert(primitives.end(), request.primitives.begin(), request.primitives.end());
+    auto& uses = slots_[known->second].uses;
+    uses.insert(uses.end(), slots.uses.begin(), slots.uses.end());
+  }
+
   /// The texture with its colour replaced by white: what makes its material transparent stays.
   Result<std::size_t> whiteTexture(std::size_t texture, const Image& image) {
     if (const auto known = white_.find(texture); known != white_.end()) return known->second;
@@ -453,6 +522,10 @@ class Stripper {
   Fallback fallback_;
   std::set<PrimitiveKey> fitted_, constant_;
   std::map<std::size_t, std::size_t> white_;  // by texture
+  std::set<PrimitiveKey> with_image_;
+  std::vector<FallbackImageSlots> slots_;
+  std::vector<FallbackRequest> requests_;
+  std::map<std::pair<int, std::array<float, 4>>, std::size_t> request_of_;  // by texture and factor
 };
 
 }  // namespace
@@ -468,6 +541,9 @@ const Asset& ProductDocument::stored() const {
 const std::vector<std::size_t>& ProductDocument::constantMaterials() const {
   return impl_->constant_materials;
 }
+const std::vector<FallbackRequest>& ProductDocument::fallbackRequests() const {
+  return impl_->requests;
+}
 const std::vector<std::string>& ProductDocument::kept() const {
   return impl_->kept;
 }
@@ -475,16 +551,38 @@ const std::vector<std::string>& ProductDocument::dropped() const {
   return impl_->dropped;
 }
 
+const std::vector<Notice>& ProductDocument::notices() const {
+  return impl_->notices;
+}
+
+namespace {
+
+/// Images of other formats than glTF were not written with their sizes.
+void useImageSizes(const Asset& asset, std::vector<FallbackRequest>& requests) {
+  for (FallbackRequest& request : requests) {
+    const auto [mesh, primitive] = request.primitives.front();
+    const int material = asset.meshes[mesh].primitives[primitive].material;
+    const int texture = asset.materials[static_cast<std::size_t>(material)].base_color.texture;
+    const int image = asset.textures[static_cast<std::size_t>(texture)].image;
+    request.width = asset.images[static_cast<std::size_t>(image)]->width;
+    request.height = asset.images[static_cast<std::size_t>(image)]->height;
+  }
+}
+
+}  // namespace
+
 Result<ProductDocument> ProductDocument::create(const Asset& asset, const ChannelLayout& layout,
-                                                Fallback fallback) {
+                                                const ProductFile& file) {
   auto impl = std::make_unique<Impl>();
+  const Fallback fallback = file.fallback;
   impl->fallback = fallback;
+  impl->extras = file.extras;
   // glTF is taken as it came; everything else is written as glTF first.
   Asset made;
   const Asset* input = &asset;
   std::vector<std::uint8_t> bytes;
   if (asset.file == nullptr) {
-    auto encoded = encodeGlb(fallback == Fallback::kOriginal ? asset : withSmallImages(asset));
+    auto encoded = encodedAsGltf(asset, fallback == Fallback::kOriginal);
     if (!encoded) return encoded.error();
     bytes = std::move(*encoded);
     auto read = readGltfBytes(bytes, "product.glb");
@@ -497,21 +595,31 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Channe
   impl->document = std::move(*document);
   const std::set<std::string> before = contentsOf(impl->document);
 
-  Stripper stripper(impl->document, *input, hasVaryingColor(*input) && Appearance::knows(layout), fallback);
+  const bool varies = hasVaryingColor(*input);
+  dropOldKernels(impl->document);
+  Stripper stripper(impl->document, *input, fallback, [&](std::size_t mesh, std::size_t primitive) {
+    if (file.constants != nullptr) return (*file.constants)[mesh][primitive] != 0;
+    return varies && Appearance::knows(layout) &&
+           hasOneColor(*input, input->meshes[mesh].primitives[primitive]);
+  });
   if (auto done = stripper.strip(); !done) return done.error();
   impl->constant_materials = stripper.constantMaterials();
   impl->fitted = stripper.fitted();
+  impl->image_slots = stripper.takeSlots();
+  impl->requests = stripper.takeRequests();
+  if (asset.file == nullptr) useImageSizes(asset, impl->requests);
   impl->document.dropUnused();
+  for (const std::string& name : impl->document.missingImages()) {
+    impl->notices.push_back(
+        {"missing_image",
+         fmt::format("image {} cannot be read: the product only refers to it, too", quoteForMessage(name))});
+  }
   const std::set<std::string> after = contentsOf(impl->document);
   impl->kept.assign(after.begin(), after.end());
   std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
                       std::back_inserter(impl->dropped));
 
   GltfDocument copy = impl->document;
-  // The kernels of a product that is written again are not what is read here.
-  if (GltfJson* extensions = member(copy.root(), "extensions");
-      extensions != nullptr && extensions->is_object())
-    extensions->erase(kExtensionName);
   const auto geometry = copy.finish();
   if (!geometry) return geometry.error();
   auto stored = readGltfBytes(*geometry, "product.glb");
@@ -522,7 +630,9 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Channe
     for (Primitive& primitive : mesh.primitives) {
       const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
                              static_cast<std::size_t>(primitive.source));
-      if (!stripper.isConstant(key) && fallback == Fallback::kVertex)
+      const bool painted =
+          fallback == Fallback::kVertex || (fallback == Fallback::kTexture && !stripper.showsImage(key));
+      if (!stripper.isConstant(key) && painted)
         primitive.colors.resize(primitive.positions.size(), Vec4f::Ones());
     }
   }
@@ -531,10 +641,11 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Channe
 
 Result<std::vector<std::uint8_t>> ProductDocument::finish(
     const Asset& colored, std::span<const std::uint8_t> kernels,
-    const std::function<std::string(std::size_t view)>& json, const Vec3f& mean,
-    const std::string& generator) const {
+    const std::function<std::string(std::size_t view)>& json, const Vec3f& mean, const std::string& generator,
+    std::span<const FallbackImage> images) const {
   GltfDocument document = impl_->document;
-  if (impl_->fallback == Fallback::kVertex) {
+  impl_->hang(document, images);
+  if (impl_->fallback == Fallback::kVertex || impl_->fallback == Fallback::kTexture) {
     ColorWriter writer(document);
     for (const Mesh& mesh : colored.meshes) {
       for (const Primitive& primitive : mesh.primitives) {
@@ -550,6 +661,7 @@ Result<std::vector<std::uint8_t>> ProductDocument::finish(
   const std::size_t view = document.addBufferView(kernels);
   document.useExtension(kExtensionName);
   document.root()["extensions"][kExtensionName] = GltfJson::parse(json(view));
+  if (impl_->extras) addExtras(document, view, kernels, geometryFingerprint(impl_->stored));
   if (!generator.empty()) document.root()["asset"]["generator"] = generator;
   document.dropUnused();
   return document.finish();

@@ -23,7 +23,8 @@ class ProductDocument {
  public:
   /// Primitives of one colour (hasOneColor()) keep it in their material and are left to it, unless all are so
   /// or the layout has channels that materials do not define.
-  static Result<ProductDocument> create(const Asset& asset, const ChannelLayout& layout, Fallback fallback);
+  static Result<ProductDocument> create(const Asset& asset, const ChannelLayout& layout,
+                                        const ProductFile& file);
 
   ~ProductDocument();
   ProductDocument(ProductDocument&&) noexcept;
@@ -35,16 +36,24 @@ class ProductDocument {
   /// Materials of the file that say the colour of their triangles: increasing.
   const std::vector<std::size_t>& constantMaterials() const;
 
+  /// The images that Fallback::kTexture takes: those that only gave colour to opaque primitives without
+  /// vertex colours. The other primitives get vertex colours.
+  const std::vector<FallbackRequest>& fallbackRequests() const;
+
   /// Words for what the file still has and what it has lost.
   const std::vector<std::string>& kept() const;
   const std::vector<std::string>& dropped() const;
 
+  /// Images that could not come into the file.
+  const std::vector<Notice>& notices() const;
+
   /// The GLB with the vertex colours of `colored`, which is stored() with other colours, and the extension:
   /// its bytes become a buffer view, whose number `json` is asked for. `mean` (sRGB) is what
-  /// everything that is fitted gets with Fallback::kPlain.
+  /// everything that is fitted gets with Fallback::kPlain, `images` are those of fallbackRequests().
   Result<std::vector<std::uint8_t>> finish(const Asset& colored, std::span<const std::uint8_t> kernels,
                                            const std::function<std::string(std::size_t view)>& json,
-                                           const Vec3f& mean, const std::string& generator) const;
+                                           const Vec3f& mean, const std::string& generator,
+                                           std::span<const FallbackImage> images = {}) const;
 
  private:
   struct Impl;

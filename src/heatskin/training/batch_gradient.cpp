@@ -38,14 +38,18 @@ void BatchGradient::evaluate(const SamplePool& pool, int step, const Evaluator& 
   for (auto& part : parts_) {
     part->loss_sums = {};
     part->profile = {};
-    part->sums.reset(kernels, filter.channels());
+    part->sums.takeTable({});  // also of parts that this batch has no samples for
   }
   draw(pool, step, part_size);
   Stopwatch preparation;
   batch_ = evaluator.begin(points_, std::move(batch_));
   profile.rebuild += preparation.lap();
   parallelBlocks(batch, part_size, [&](std::size_t p, std::size_t begin, std::size_t end) {
+    GradientSums& sums = parts_[p]->sums;
+    sums.takeTable(std::move(row_tables_.mine()));
+    sums.reset(kernels, filter.channels());
     evaluatePart(*parts_[p], begin, end, pool, filter, loss, count_errors);
+    row_tables_.mine() = sums.giveTable();
   });
   linkRows(kernels);
   for (const auto& part : parts_) {

@@ -82,6 +82,26 @@ struct Problem {
   }
 };
 
+/// The problem in blocks of some of its probes.
+void solveChannels(const Probes& probes, const ChannelSolveOptions& options, KernelSet& kernels) {
+  constexpr std::size_t kSome = 70;
+  ChannelSystem system(kernels, blockCount(probes.size(), kSome));
+  parallelBlocks(probes.size(), kSome, [&](std::size_t number, std::size_t first, std::size_t last) {
+    Probes block;
+    block.resize(last - first, probes.errors.channels);
+    for (std::size_t p = first; p < last; ++p) {
+      block.errors[p - first] = probes.errors[p];
+      block.weights[p - first] = probes.weights[p];
+      if (!probes.visibilities.empty()) block.visibilities.push_back(probes.visibilities[p]);
+      for (std::uint32_t n = probes.begin[p]; n < probes.begin[p + 1]; ++n)
+        block.influences.push_back(probes.influences[n]);
+      block.begin[p - first + 1] = static_cast<std::uint32_t>(block.influences.size());
+    }
+    system.add(number, block);
+  });
+  system.solve(options, kernels);
+}
+
 TEST(ChannelSolve, ItIsTheSolutionOfTheDenseSystem) {
   for (const bool masked : {false, true}) {
     const auto layout = *ChannelLayout::make({{"base_color", 3}, {"alpha", 1, 0, {0, 1}, 1, 1, true}});

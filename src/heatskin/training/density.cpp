@@ -59,7 +59,8 @@ void multiply(TrainerState& state, std::size_t i, const TrainOptions& options, c
   const bool shorter = options.lengths == Lengths::kSpacing;
   const double reach = 1 - static_cast<double>(kernels.thresholds[i]);
   if (reach <= constants::kSplitAbove && !shorter) return;
-  const double angle = kernels.angles[i];
+  const bool across = options.density.split_axis == SplitAxis::kShort;
+  const double angle = static_cast<double>(kernels.angles[i]) + (across ? std::numbers::pi / 2 : 0);
   const double distance = reach * constants::kSplitDistance * static_cast<double>(kernels.lengths[i]);
   const Vec2 offset = distance * Vec2(std::cos(angle), std::sin(angle));
   const SurfacePoint from = kernels.positions[i];

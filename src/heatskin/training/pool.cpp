@@ -48,6 +48,42 @@ void sortUniform(std::vector<double>& values) {
   values.swap(sorted);
 }
 
+// A draw is a search whose outcome no processor can foresee: comparisons become numbers, not branches, so
+// that many draws are under way at once.
+
+/// The place of the last of increasing values that is not above `limit`; the first one is not.
+std::size_t lastUpTo(std::span<const double> values, double limit) {
+  const double* at = values.data();
+  for (std::size_t left = values.size(); left > 1;) {
+    const std::size_t half = left / 2;
+    at += at[half] <= limit ? half : 0;
+    left -= half;
+  }
+  return static_cast<std::size_t>(at - values.data());
+}
+
+/// How many of `count` < kWhole values, none of them negative, can be added to `sum` one after the other
+/// without going beyond `limit`; adds them.
+template <std::size_t kWhole, class T>
+std::size_t passed(const T* values, std::size_t count, double limit, double& sum) {
+  double run = sum;
+  std::size_t passed = 0;
+  const auto add = [&](const T& value) {
+    run += static_cast<double>(value);
+    const bool inside = run <= limit;
+    passed += inside ? 1 : 0;
+    sum = inside ? run : sum;
+  };
+  if (count == kWhole - 1) {  // nearly always, and unrolled
+    for (std::size_t i = 0; i < kWhole - 1; ++i)
+      add(values[i]);
+  } else {
+    for (std::size_t i = 0; i < count; ++i)
+      add(values[i]);
+  }
+  return passed;
+}
+
 /// The mean of the weights that are known.
 std::optional<float> knownMean(std::span<const float> weights) {
   double sum = 0;
@@ -143,6 +179,7 @@ void SamplePool::prepareDraw(int step, bool uniform, std::size_t count) {
         before_[g] +
         Eigen::Map<const Eigen::ArrayXd>(sums_.data() + begin, static_cast<Eigen::Index>(size)).sum();
   }
+  mean_error_ = before_.back() / static_cast<double>(size());
   if (!(before_.back() > 0)) uniform_ = true;  // no error left to follow
 }
 
@@ -157,26 +194,21 @@ void SamplePool::draw(std::size_t first, std::span<std::uint32_t> indices) const
   const double total = before_.back();
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const double target = draws_[first + i] * total;
-    const std::size_t group = std::min<std::size_t>(
-        static_cast<std::size_t>(std::upper_bound(before_.begin(), before_.end(), target) - before_.begin()) -
-            1,
-        before_.size() - 2);
+    const std::size_t group = lastUpTo(std::span(before_).first(before_.size() - 1), target);
     double before = before_[group];
-    std::size_t block = group * kGroup;
-    const std::size_t last_block = std::min(block + kGroup, sums_.size()) - 1;
-    while (block < last_block && before + sums_[block] <= target)
-      before += sums_[block++];
-    std::size_t at = block * kSumBlock;
-    const std::size_t last = std::min(at + kSumBlock, errors_.size()) - 1;
-    while (at < last && before + errors_[at] <= target)
-      before += errors_[at++];
-    indices[i] = static_cast<std::uint32_t>(at);
+    const std::size_t first_block = group * kGroup;
+    const std::size_t last_block = std::min(first_block + kGroup, sums_.size()) - 1;
+    const std::size_t block =
+        first_block + passed<kGroup>(sums_.data() + first_block, last_block - first_block, target, before);
+    const std::size_t at = block * kSumBlock, last = std::min(at + kSumBlock, errors_.size()) - 1;
+    indices[i] =
+        static_cast<std::uint32_t>(at + passed<kSumBlock>(errors_.data() + at, last - at, target, before));
   }
 }
 
 double SamplePool::inverseProbabilityWeight(std::uint32_t index) const {
   if (uniform_) return 1;
-  return before_.back() / static_cast<double>(size()) / errors_[index];
+  return mean_error_ / errors_[index];
 }
 
 float SamplePool::lossWeight(std::uint32_t index) const {

@@ -69,6 +69,7 @@ class SamplePool {
   bool uniform_ = true;
   std::vector<double> draws_;   // [batch] increasing, in [0, 1)
   std::vector<double> before_;  // [coarse blocks + 1] sums before each group of kGroup blocks
+  double mean_error_ = 0;
 };
 
 }  // namespace heatskin

@@ -3,6 +3,7 @@
 // The texture as it is, looked up at points all over the surface: what density control decides by.
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "heatskin/base/channel_layout.h"
@@ -60,8 +61,19 @@ ProbeDraw densityProbes(const TrainOptions& options, int step);
 /// For the solve before `step` (channel_solve.h) with so many kernels.
 ProbeDraw solveProbes(const TrainOptions& options, std::size_t kernels, int step);
 
+/// How many probes there will be: never more than the pool has.
+std::size_t probeCount(const SamplePool& pool, const ProbeDraw& draw);
+
+/// Probes that are taken and handed out together.
+inline constexpr std::size_t kProbeBlock = 1024;
+
 /// Fresh probes at pool samples, stratified over the surface. They depend on kernels and draw alone, also
-/// after a resume: the evaluator is rebuilt for queries, and expects batches again afterwards.
+/// after a resume: the evaluator is rebuilt for queries, and expects batches again afterwards. Calls
+/// use(block, probes) for each block of kProbeBlock of them, concurrently; the last one may have fewer.
+void forProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool& pool, const ProbeDraw& draw,
+               const std::function<void(std::size_t block, const Probes& probes)>& use);
+
+/// The same, all together.
 Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool& pool,
                   const ProbeDraw& draw);
 

@@ -81,7 +81,6 @@ class LocalEvaluator final : public Evaluator {
   SupportBuilder builder_;
   SupportTable supports_;
   LeafTable leaves_;
-  std::vector<SupportSource> sources_;
   std::vector<float> weights_;  // [N] of squared distances, with CandidateRule::kByReach
   std::vector<Rigid2>
       reference_from_face_;  // [N] coordinates of the face at the last rebuild from those of the present face
