@@ -61,8 +61,8 @@ class ShadingNormals {
   std::vector<FaceFrame> frames_;               // [F] or empty: no normal maps
 };
 
-/// Slopes longer than this (76 degrees) are cut to it.
-inline constexpr double kMaxSlope = 4;
+/// Slopes longer than this (63 degrees) are cut to it: what texture maps of bumps hardly ever have.
+inline constexpr double kMaxSlope = 2;
 
 /// The normal that a slope stands for: with the axes e1, e2 and the normal nf of the face's frame, nf + x e1
 /// + y e2 as turned by the smallest rotation that takes nf to n0, normalised. A slope is a vector in face

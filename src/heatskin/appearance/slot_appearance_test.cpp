@@ -209,7 +209,11 @@ TEST(SlotAppearance, DirectionsOfTangentSpaceAreTexelsNotValues) {
   use(asset, "normal").texture.texture = 0;
   use(asset, "normal").factor.setConstant(-2);
   const SlotScene scene(std::move(asset));
-  EXPECT_FALSE(scene.appearance.group("normal"));
+  // Normal maps are slopes or residuals of normals (shading_normals.h), not what their texels hold.
+  ASSERT_TRUE(scene.appearance.group("normal"));
+  EXPECT_TRUE(scene.appearance.group("normal")->isTangent());
+  ASSERT_TRUE(scene.appearance.group("object_normal"));
+  EXPECT_FALSE(scene.appearance.group("anisotropy"));
   const auto texel =
       scene.appearance.slots().texel(SlotScene::point(0.3, 0.3), slotOf("normal"), Filter::kNearest);
   ASSERT_TRUE(texel);
