@@ -18,6 +18,7 @@
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/io/image.h"
 #include "heatskin/product/asset_constants.h"
+#include "heatskin/product/material_factors.h"
 #include "heatskin/product/product_extension.h"
 
 namespace heatskin {
@@ -26,20 +27,26 @@ namespace {
 /// A primitive of the file: mesh and place in it.
 using PrimitiveKey = std::pair<std::size_t, std::size_t>;
 
-/// Whether kernels are needed at all: some primitive has more than one colour.
-bool hasVaryingColor(const Asset& asset) {
+/// Whether kernels are needed at all: some primitive has more than one value in some group.
+bool hasVaryingValues(const Asset& asset, const ChannelLayout& layout) {
   for (const Mesh& mesh : asset.meshes) {
     for (const Primitive& primitive : mesh.primitives) {
-      if (!primitive.triangles.empty() && !hasOneColor(asset, primitive)) return true;
+      if (!primitive.triangles.empty() && constantGroups(asset, primitive, layout) != allGroups(layout))
+        return true;
     }
   }
   return false;
 }
 
 /// For formats that are not glTF: images that kernels take the place of need not be written first.
-Asset withSmallImages(Asset asset) {
+Asset withSmallImages(Asset asset, const ChannelLayout& layout) {
   std::set<int> needed;
   for (const Material& material : asset.materials) {
+    for (std::size_t s = 0; s < kSlotCount; ++s) {
+      const int texture = material.slots[s].texture.texture;
+      if (texture >= 0 && layout.find(kMaterialSlots[s].channel) == nullptr)
+        needed.insert(asset.textures[static_cast<std::size_t>(texture)].image);
+    }
     if (material.alpha_mode == AlphaMode::kOpaque || material.base_color.texture < 0) continue;
     needed.insert(asset.textures[static_cast<std::size_t>(material.base_color.texture)].image);
   }
@@ -268,8 +275,8 @@ struct ProductDocument::Impl {
   GltfDocument document;
   Asset stored;
   Fallback fallback = Fallback::kVertex;
-  std::vector<std::size_t> constant_materials;
-  std::set<PrimitiveKey> fitted;
+  ConstantMaterials constant_materials;
+  std::set<PrimitiveKey> fitted;  // whose base colour is
   std::vector<std::string> kept, dropped;
 
   /// One colour for all that is fitted.
@@ -294,16 +301,21 @@ struct ProductDocument::Impl {
 
 namespace {
 
-/// Takes the base colour out of the materials of what is fitted.
+/// Takes what kernels take the place of out of the materials of what is fitted.
 class Stripper {
  public:
-  Stripper(GltfDocument& document, const Asset& asset, bool keep_constants, Fallback fallback)
-      : document_(document), asset_(asset), fallback_(fallback) {
+  Stripper(GltfDocument& document, const Asset& asset, const ChannelLayout& layout, bool keep_constants,
+           std::map<PrimitiveKey, SlotSums> sums, Fallback fallback)
+      : document_(document), asset_(asset), layout_(layout), sums_(std::move(sums)), fallback_(fallback) {
+    const std::uint32_t all = allGroups(layout);
     for (const Mesh& mesh : asset.meshes) {
       for (const Primitive& primitive : mesh.primitives) {
         const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
                                static_cast<std::size_t>(primitive.source));
-        (keep_constants && hasOneColor(asset, primitive) ? constant_ : fitted_).insert(key);
+        const std::uint32_t constant = keep_constants ? constantGroups(asset, primitive, layout) : 0;
+        groups_[key] = constant;
+        (constant == all ? constant_ : fitted_).insert(key);
+        if ((constant & kBaseColor) == 0) colored_.insert(key);
       }
     }
   }
@@ -313,8 +325,8 @@ class Stripper {
       separateConstants();
       return giveConstantsMaterials();
     }
-    // Who else has the material of a fitted primitive keeps it.
-    std::map<std::size_t, std::vector<PrimitiveKey>> fitted_users;
+    // Who else has the material of a fitted primitive keeps it, and so does who is constant in other groups.
+    std::map<std::pair<std::size_t, std::uint32_t>, std::vector<PrimitiveKey>> fitted_users;
     std::set<std::size_t> others;
     const std::size_t meshes = document_.list("meshes").size();
     for (std::size_t m = 0; m < meshes; ++m) {
@@ -323,33 +335,55 @@ class Stripper {
         const std::optional<std::size_t> material = materialOf({m, p});
         if (!material) continue;
         if (fitted_.contains({m, p})) {
-          fitted_users[*material].push_back({m, p});
+          fitted_users[{*material, groups_[{m, p}]}].push_back({m, p});
         } else {
           others.insert(*material);
         }
       }
     }
-    for (const auto& [material, users] : fitted_users) {
+    const GltfJson originals = document_.list("materials");
+    for (const auto& [key, users] : fitted_users) {
+      const auto& [material, constant] = key;
       std::size_t own = material;
-      if (others.contains(material)) {
-        own = document_.append("materials", document_.list("materials")[material]);
+      if (!others.insert(material).second) {
+        own = document_.append("materials", originals[material]);
         for (const PrimitiveKey& user : users)
           primitiveOf(user)["material"] = own;
       }
-      if (auto done = stripMaterial(own, asset_.materials[material]); !done) return done.error();
+      if ((constant & kBaseColor) == 0) {
+        if (auto done = stripMaterial(own, asset_.materials[material]); !done) return done.error();
+      }
+      SlotSums means;
+      for (const PrimitiveKey& user : users) {
+        if (const auto found = sums_.find(user); found != sums_.end()) means.add(found->second);
+      }
+      stripSlots(document_.root()["materials"][own], layout_, constant, means);
+      dropEmpty(own);
     }
     return giveConstantsMaterials();
   }
 
-  std::vector<std::size_t> constantMaterials() {
-    std::set<std::size_t> found;
+  ConstantMaterials constantMaterials() {
+    std::set<std::size_t> all;
+    std::vector<std::set<std::size_t>> of_group(layout_.groups().size());
     for (const PrimitiveKey& key : constant_)
-      found.insert(*materialOf(key));
-    return {found.begin(), found.end()};
+      all.insert(*materialOf(key));
+    for (const PrimitiveKey& key : fitted_) {
+      for (std::size_t g = 0; g < of_group.size(); ++g) {
+        if ((groups_[key] >> g & 1) != 0) of_group[g].insert(*materialOf(key));
+      }
+    }
+    ConstantMaterials result;
+    result.all.assign(all.begin(), all.end());
+    for (const std::set<std::size_t>& found : of_group)
+      result.of_group.emplace_back(found.begin(), found.end());
+    if (std::all_of(of_group.begin(), of_group.end(), [](const auto& found) { return found.empty(); }))
+      result.of_group.clear();
+    return result;
   }
 
-  const std::set<PrimitiveKey>& fitted() const { return fitted_; }
-  bool isConstant(const PrimitiveKey& key) const { return constant_.contains(key); }
+  /// Those whose base colour is fitted.
+  const std::set<PrimitiveKey>& colored() const { return colored_; }
 
  private:
   std::size_t primitiveCount(std::size_t mesh) const {
@@ -367,17 +401,17 @@ class Stripper {
     return index < document_.list("materials").size() ? std::optional(index) : std::nullopt;
   }
 
-  /// Materials that say the colour of their triangles are not those of what is fitted: a copy for them.
+  /// A material says the values of all its triangles in the same groups: copies for those that differ.
   void separateConstants() {
-    std::set<std::size_t> of_fitted;
-    for (const PrimitiveKey& key : fitted_) {
-      if (const auto material = materialOf(key)) of_fitted.insert(*material);
-    }
-    std::map<std::size_t, std::size_t> copies;
-    for (const PrimitiveKey& key : constant_) {
+    std::map<std::size_t, std::uint32_t> first;  // groups of whom the material stays with
+    std::map<std::pair<std::size_t, std::uint32_t>, std::size_t> copies;
+    std::vector<PrimitiveKey> keys(fitted_.begin(), fitted_.end());
+    keys.insert(keys.end(), constant_.begin(), constant_.end());
+    for (const PrimitiveKey& key : keys) {
       const auto material = materialOf(key);
-      if (!material || !of_fitted.contains(*material)) continue;
-      const auto [copy, is_new] = copies.try_emplace(*material);
+      if (!material) continue;
+      if (first.try_emplace(*material, groups_[key]).first->second == groups_[key]) continue;
+      const auto [copy, is_new] = copies.try_emplace({*material, groups_[key]});
       if (is_new) copy->second = document_.append("materials", document_.list("materials")[*material]);
       primitiveOf(key)["material"] = copy->second;
     }
@@ -386,8 +420,8 @@ class Stripper {
   /// A primitive without a material has glTF's default one, which cannot be named.
   Result<void> giveConstantsMaterials() {
     std::optional<std::size_t> plain;
-    for (const PrimitiveKey& key : constant_) {
-      if (materialOf(key)) continue;
+    for (const auto& [key, groups] : groups_) {
+      if (groups == 0 || materialOf(key)) continue;
       if (!plain) plain = document_.append("materials", GltfJson::object());
       primitiveOf(key)["material"] = *plain;
     }
@@ -419,11 +453,14 @@ class Stripper {
       slot = colorSlots(document_.root()["materials"][number])[s];
       (*member(*slot.object, slot.texture))["index"] = *white;
     }
-    // An object without members says nothing.
+    return {};
+  }
+
+  /// An object without members says nothing.
+  void dropEmpty(std::size_t number) {
     GltfJson& json = document_.root()["materials"][number];
     if (const GltfJson* pbr = member(json, "pbrMetallicRoughness"); pbr != nullptr && pbr->empty())
       json.erase("pbrMetallicRoughness");
-    return {};
   }
 
   /// The texture with its colour replaced by white: what makes its material transparent stays.
@@ -448,10 +485,16 @@ class Stripper {
     return number;
   }
 
+  /// The bit of base_color, with which layouts of products begin.
+  static constexpr std::uint32_t kBaseColor = 1;
+
   GltfDocument& document_;
   const Asset& asset_;
+  const ChannelLayout& layout_;
+  std::map<PrimitiveKey, SlotSums> sums_;
   Fallback fallback_;
-  std::set<PrimitiveKey> fitted_, constant_;
+  std::map<PrimitiveKey, std::uint32_t> groups_;  // in which they are constant
+  std::set<PrimitiveKey> fitted_, constant_, colored_;
   std::map<std::size_t, std::size_t> white_;  // by texture
 };
 
@@ -465,7 +508,7 @@ ProductDocument& ProductDocument::operator=(ProductDocument&&) noexcept = defaul
 const Asset& ProductDocument::stored() const {
   return impl_->stored;
 }
-const std::vector<std::size_t>& ProductDocument::constantMaterials() const {
+const ConstantMaterials& ProductDocument::constantMaterials() const {
   return impl_->constant_materials;
 }
 const std::vector<std::string>& ProductDocument::kept() const {
@@ -475,8 +518,8 @@ const std::vector<std::string>& ProductDocument::dropped() const {
   return impl_->dropped;
 }
 
-Result<ProductDocument> ProductDocument::create(const Asset& asset, const ChannelLayout& layout,
-                                                Fallback fallback) {
+Result<ProductDocument> ProductDocument::create(const Asset& asset, const Surface& surface,
+                                                const ChannelLayout& layout, Fallback fallback) {
   auto impl = std::make_unique<Impl>();
   impl->fallback = fallback;
   // glTF is taken as it came; everything else is written as glTF first.
@@ -484,7 +527,7 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Channe
   const Asset* input = &asset;
   std::vector<std::uint8_t> bytes;
   if (asset.file == nullptr) {
-    auto encoded = encodeGlb(fallback == Fallback::kOriginal ? asset : withSmallImages(asset));
+    auto encoded = encodeGlb(fallback == Fallback::kOriginal ? asset : withSmallImages(asset, layout));
     if (!encoded) return encoded.error();
     bytes = std::move(*encoded);
     auto read = readGltfBytes(bytes, "product.glb");
@@ -497,10 +540,12 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Channe
   impl->document = std::move(*document);
   const std::set<std::string> before = contentsOf(impl->document);
 
-  Stripper stripper(impl->document, *input, hasVaryingColor(*input) && Appearance::knows(layout), fallback);
+  Stripper stripper(impl->document, *input, layout,
+                    hasVaryingValues(*input, layout) && Appearance::knows(layout),
+                    slotSums(asset, surface, layout), fallback);
   if (auto done = stripper.strip(); !done) return done.error();
   impl->constant_materials = stripper.constantMaterials();
-  impl->fitted = stripper.fitted();
+  impl->fitted = stripper.colored();
   impl->document.dropUnused();
   const std::set<std::string> after = contentsOf(impl->document);
   impl->kept.assign(after.begin(), after.end());
@@ -522,7 +567,7 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Channe
     for (Primitive& primitive : mesh.primitives) {
       const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
                              static_cast<std::size_t>(primitive.source));
-      if (!stripper.isConstant(key) && fallback == Fallback::kVertex)
+      if (stripper.colored().contains(key) && fallback == Fallback::kVertex)
         primitive.colors.resize(primitive.positions.size(), Vec4f::Ones());
     }
   }

@@ -15,15 +15,19 @@
 #include "heatskin/base/channel_layout.h"
 #include "heatskin/base/result.h"
 #include "heatskin/io/asset.h"
+#include "heatskin/product/asset_constants.h"
 #include "heatskin/product/product.h"
+#include "heatskin/surface/surface.h"
 
 namespace heatskin {
 
 class ProductDocument {
  public:
-  /// Primitives of one colour (hasOneColor()) keep it in their material and are left to it, unless all are so
-  /// or the layout has channels that materials do not define.
-  static Result<ProductDocument> create(const Asset& asset, const ChannelLayout& layout, Fallback fallback);
+  /// Primitives of one value in a group of channels (constantGroups()) keep it in their material and are left
+  /// to it there, unless all are so in all groups or the layout has channels that materials do not define.
+  /// `surface` is that of the asset.
+  static Result<ProductDocument> create(const Asset& asset, const Surface& surface,
+                                        const ChannelLayout& layout, Fallback fallback);
 
   ~ProductDocument();
   ProductDocument(ProductDocument&&) noexcept;
@@ -32,8 +36,8 @@ class ProductDocument {
   /// What readers of the file get. Primitives that want vertex colours have them, white.
   const Asset& stored() const;
 
-  /// Materials of the file that say the colour of their triangles: increasing.
-  const std::vector<std::size_t>& constantMaterials() const;
+  /// Materials of the file that say the values of their triangles.
+  const ConstantMaterials& constantMaterials() const;
 
   /// Words for what the file still has and what it has lost.
   const std::vector<std::string>& kept() const;

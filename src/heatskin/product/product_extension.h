@@ -11,6 +11,7 @@
 #include "heatskin/base/result.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/evaluators/method.h"
+#include "heatskin/product/asset_constants.h"
 #include "heatskin/product/product.h"
 #include "heatskin/product/quantize.h"
 
@@ -19,7 +20,7 @@ namespace heatskin {
 inline constexpr const char* kExtensionName = "HSK_kernel_texture";
 
 /// Readers refuse another major version. A larger minor version only adds properties that may be ignored.
-inline constexpr int kFormatMajor = 2, kFormatMinor = 0;
+inline constexpr int kFormatMajor = 2, kFormatMinor = 1;
 
 /// Read as well: kernels in records, without lengths, of base_color alone.
 inline constexpr int kRecordsMajor = 1, kRecordsMinor = 1;
@@ -34,8 +35,7 @@ struct ProductExtension {
   std::size_t kernels = 0;                                 ///< at least 1
   std::size_t buffer_view = 0;                             ///< index in the file
   std::size_t triangles = 0;  ///< of the scene, as a check that the geometry is still the one it was made for
-  std::vector<std::size_t> constant_materials;  ///< increasing; their faces have the factor's colour and
-                                                ///< alpha; only where the layout has nothing else
+  ConstantMaterials constant_materials;  ///< only where materials define every channel of the layout
   ProductInfo info;
 };
 

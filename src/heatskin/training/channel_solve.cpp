@@ -133,10 +133,9 @@ void solveChannels(const Probes& probes, const ChannelSolveOptions& options, Ker
   // How much a probe counts; errors in `probes` have that in them already.
   ChannelTable counts = table(points), at_probes = table(points);
   for (const ChannelGroup& group : kernels.layout.groups()) {
-    const bool seen_only = !probes.visibilities.empty() && !group.everywhere;
     for (std::size_t p = 0; p < points; ++p) {
       for (std::size_t c = group.first; c < group.first + group.count; ++c) {
-        counts.row(p)[c] = seen_only ? probes.visibilities[p] : 1.0f;
+        counts.row(p)[c] = probes.countOf(p, c, group);
         at_probes.row(p)[c] = -probes.errors.row(p)[c];
       }
     }

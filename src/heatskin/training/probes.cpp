@@ -54,6 +54,7 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
   probes.resize(count, channels);
   const bool masked = pool.samples().masked();
   if (masked) probes.visibilities.resize(count);
+  if (pool.partial()) probes.left_out.resize(count);
   constexpr std::size_t kBlock = 1024;
   std::vector<std::vector<Influence>> influences(blockCount(count, kBlock));
   parallelBlocks(count, kBlock, [&](std::size_t part, std::size_t begin, std::size_t end) {
@@ -84,12 +85,11 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
       for (std::size_t i = 0; i < size; ++i) {
         probes.points[first + i] = queries[i];
         probes.errors[first + i] = block.channels[i] - probes.targets[first + i];
-        if (masked) {
-          const float seen = visibilities[i];
-          for (const ChannelGroup& group : pool.layout().groups()) {
-            for (std::size_t c = group.first; c < group.first + group.count && !group.everywhere; ++c)
-              probes.errors.row(first + i)[c] *= seen;
-          }
+        if (pool.partial()) probes.left_out[first + i] = pool.leftOut(queries[i].face);
+        for (const ChannelGroup& group : pool.layout().groups()) {
+          if (!masked && !pool.partial()) break;
+          for (std::size_t c = group.first; c < group.first + group.count; ++c)
+            probes.errors.row(first + i)[c] *= probes.countOf(first + i, c, group);
         }
         probes.sums[first + i] = block.sums[i];
         probes.weights[first + i] = block.weights[i];
@@ -114,10 +114,9 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
 double psnrOf(const Probes& probes, const ChannelLayout& layout) {
   double sum = 0, counted = 0;
   for (const ChannelGroup& group : layout.groups()) {
-    const bool seen_only = !probes.visibilities.empty() && !group.everywhere;
     for (std::size_t c = group.first; c < group.first + group.count; ++c) {
       for (std::size_t i = 0; i < probes.size(); ++i) {
-        const double seen = seen_only ? static_cast<double>(probes.visibilities[i]) : 1.0;
+        const double seen = static_cast<double>(probes.countOf(i, c, group));
         if (!(seen > 0)) continue;
         const double error = static_cast<double>(probes.errors.row(i)[c]);  // times what is seen
         sum += group.weight * error * error / seen;
