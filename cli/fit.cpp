@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -82,6 +83,12 @@ class Fit : public Verb {
                    "paper's formula). Default: paper with preset paper, auto with the others")
         ->type_name("FILTER")
         ->check(CLI::IsMember(filterChoices()));
+    app.add_option("--channels", channels_,
+                   "What is fitted, separated by commas: base_color, alpha, metallic, roughness, ...\n"
+                   "(default: what varies over the surface; base_color alone with preset paper).\n"
+                   "roughness:0.5 also sets its weight")
+        ->type_name("NAMES")
+        ->delimiter(',');
     app.add_option("--kernels", kernels_,
                    "Number of kernels, or auto: the fit runs in stages with more and more kernels until it "
                    "reaches the\n"
@@ -173,6 +180,12 @@ class Fit : public Verb {
         openAssetToFit(std::move(*asset), job_.config.evaluator.method, openOptions(session));
     if (!subject) return subject.error();
     warnAbout(session, *subject);
+    // The published method knows colours.
+    if (app_->count("--channels") > 0 || job_.config.preset != "paper") {
+      const auto layout = chosenChannels(*subject);
+      if (!layout) return layout.error();
+      job_.layout = *layout;
+    }
     const auto outcome = runFit(session, *subject, job_);
     if (!outcome) return outcome.error();
 
@@ -199,6 +212,32 @@ class Fit : public Verb {
   }
 
  private:
+  /// Channels as they were named, with the weights that were given after a colon.
+  Result<ChannelLayout> chosenChannels(const LoadedAsset& subject) const {
+    std::vector<std::string> names;
+    std::map<std::string, double> weights;
+    for (const std::string& given : channels_) {
+      const std::size_t colon = given.find(':');
+      names.push_back(given.substr(0, colon));
+      if (colon == std::string::npos) continue;
+      double weight = 0;
+      const char* end = given.data() + given.size();
+      const auto [stop, problem] = std::from_chars(given.data() + colon + 1, end, weight);
+      if (problem != std::errc() || stop != end || !(weight >= 1e-3 && weight <= 1e3)) {
+        return usageError(
+            fmt::format("--channels {}: a weight is a number from 0.001 to 1000", oneLine(given)));
+      }
+      weights[names.back()] = weight;
+    }
+    auto layout = fitChannels(subject, names, job_.config.train.filter);
+    if (!layout || weights.empty()) return layout;
+    std::vector<ChannelGroup> groups(layout->groups().begin(), layout->groups().end());
+    for (ChannelGroup& group : groups) {
+      if (const auto found = weights.find(group.name); found != weights.end()) group.weight = found->second;
+    }
+    return ChannelLayout::make(std::move(groups));
+  }
+
   /// What the file has and has not of the input, and what it looks like without kernels.
   static std::vector<std::vector<std::string>> fileLines(const FitOutcome& outcome) {
     std::vector<std::vector<std::string>> lines;
@@ -355,6 +394,7 @@ class Fit : public Verb {
 
   CLI::App* app_ = nullptr;
   FitJob job_;
+  std::vector<std::string> channels_;
   std::string asset_, output_, config_file_, checkpoint_, resume_, filter_;
   std::string method_, preset_ = "default";
   std::vector<std::string> assignments_;

@@ -16,6 +16,7 @@
 #include "heatskin/base/memory_budget.h"
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/evaluation/reference.h"
+#include "heatskin/pipeline/channel_pictures.h"
 #include "heatskin/rendering/atlas.h"
 #include "heatskin/rendering/camera.h"
 #include "heatskin/rendering/contact_sheet.h"
@@ -102,6 +103,10 @@ class Render : public Verb {
         ->type_name("MODE")
         ->check(CLI::IsMember({"albedo", "shaded", "pbr", "normals", "error", "coverage"}))
         ->capture_default_str();
+    app.add_option("--channel", channel_,
+                   "Draw one channel of the material instead, unlit: base_color, alpha, metallic, roughness, "
+                   "...")
+        ->type_name("NAME");
     app.add_option("--reference", reference_file_, "The asset a product was fitted to, for --mode error")
         ->type_name("ASSET");
     app.add_option("--error-full", error_full_, "Error that is shown brightest, in 8-bit levels")
@@ -163,7 +168,10 @@ class Render : public Verb {
         "kernel\n"
         "weights: dark red is 0, pale is 1 (covered), blue-green is 4; below 1 colours fade to the mean "
         "colour.\n"
-        "The colour scale is added below the picture, which gets taller by it.\n\n"
+        "The colour scale is added below the picture, which gets taller by it.\n"
+        "--channel shows numbers as grey, 0 black and the largest value white; colours in linear light "
+        "(emissive)\n"
+        "are converted for display.\n\n"
         "Example:\n"
         "  heatskin render model.glb -o model.png --size 1024\n"
         "  heatskin render model.glb -o views.png --views 8 --sheet\n"
@@ -211,6 +219,11 @@ class Render : public Verb {
                       "has transparency",
                       file_));
     }
+    if (!channel_.empty()) {
+      const auto picture = channelColors(*subject, channel_, filter());
+      if (!picture) return picture.error();
+      return draw(session, *subject, *picture);
+    }
     if (mode_ != "error") return draw(session, *subject, colors(*subject));
 
     const auto truth = openAsset(session, reference_file_, options);
@@ -247,6 +260,11 @@ class Render : public Verb {
                         "'heatskin render --help'",
                         background_));
       }
+    }
+    if (app_->count("--channel") > 0) {
+      if (app_->count("--mode") > 0 && mode_ != "albedo")
+        return usageError("--channel draws unlit values; leave out --mode, or give albedo");
+      mode_ = "albedo";
     }
     if (mode_ == "error" && reference_file_.empty()) {
       return usageError(
@@ -428,6 +446,7 @@ class Render : public Verb {
             {"mode", atlas_ && !map() ? "albedo" : mode_},
             {"path_traced", path_traced_},
             {"atlas", atlas_},
+            {"channel", channel_.empty() ? Json() : Json(channel_)},
             {"filter", filter_},
             {"width", size_.width},
             {"height", size_.height},
@@ -517,7 +536,7 @@ class Render : public Verb {
   }
 
   const CLI::App* app_ = nullptr;
-  std::string file_, reference_file_, output_, size_text_, background_;
+  std::string file_, reference_file_, output_, size_text_, background_, channel_;
   std::string mode_ = "shaded", filter_ = "auto";
   int view_ = -1, views_ = 0, turntable_ = 0, samples_ = 0;
   double azimuth_ = 0, elevation_ = 20, wire_ = 0;

@@ -282,9 +282,10 @@ std::optional<ChannelGroup> Appearance::group(std::string_view name) const {
 }
 
 bool Appearance::faceConstant(std::uint32_t face, std::string_view channel) const {
+  const Look& look = lookOf(face);
+  if (look.material < 0) return look.constant();
   const std::size_t slot = slotOf(channel);
   if (slot < kSlotCount) return !slots_.faceTextured(face, slot);
-  const Look& look = lookOf(face);
   return look.constant() || (channel == "alpha" && look.alpha_mode == AlphaMode::kOpaque);
 }
 

@@ -21,11 +21,19 @@ AppearanceTarget::AppearanceTarget(const Appearance& appearance, Filter filter, 
 }
 
 std::uint32_t AppearanceTarget::constantGroups(std::uint32_t face) const {
+  // Without a material nothing says more than the colours do.
+  if (appearance_->faceMaterial(face) < 0) return appearance_->faceConstant(face) ? all_groups_ : 0;
   std::uint32_t constant = 0;
   for (std::size_t g = 0; g < slots_.size(); ++g) {
-    const bool is_constant = slots_[g] < kSlotCount
-                                 ? !appearance_->slots().faceTextured(face, slots_[g])
-                                 : appearance_->faceConstant(face, layout_.groups()[g].name);
+    // No names are compared here: this is asked for every face.
+    bool is_constant = false;
+    if (slots_[g] < kSlotCount) {
+      is_constant = !appearance_->slots().faceTextured(face, slots_[g]);
+    } else {
+      is_constant =
+          appearance_->faceConstant(face) ||
+          (layout_.groups()[g].everywhere && appearance_->faceAlphaMode(face) == AlphaMode::kOpaque);
+    }
     if (is_constant) constant |= std::uint32_t{1} << g;
   }
   return constant;

@@ -1,7 +1,8 @@
 #include "heatskin/appearance/asset_channels.h"
 
 #include <algorithm>
-#include <limits>
+#include <array>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,15 +29,20 @@ bool varies(const Appearance& appearance, const ChannelGroup& group, std::span<c
   std::vector<float> values(points.size() * group.count);
   appearance.values(points, *layout, values, filter);
   const float step = kVaries * (group.range[1] - group.range[0]);
+  // Within a material: what differs between materials only is in their factors.
+  std::map<int, std::array<float, 2>> ends;
   for (std::size_t c = 0; c < group.count; ++c) {
-    float least = std::numeric_limits<float>::max(), most = std::numeric_limits<float>::lowest();
+    ends.clear();
     for (std::size_t i = 0; i < points.size(); ++i) {
       if (appearance.faceConstant(points[i].face, group.name)) continue;
       if (!layout->groups()[0].everywhere && !(visible[i] > 0)) continue;
-      least = std::min(least, values[i * group.count + c]);
-      most = std::max(most, values[i * group.count + c]);
+      const float value = values[i * group.count + c];
+      auto& [least, most] =
+          ends.try_emplace(appearance.faceMaterial(points[i].face), std::array{value, value}).first->second;
+      least = std::min(least, value);
+      most = std::max(most, value);
+      if (most - least > step) return true;
     }
-    if (most - least > step) return true;
   }
   return false;
 }

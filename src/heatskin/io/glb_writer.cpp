@@ -169,7 +169,7 @@ class AssetWriter {
   int writeMaterial(const Material& material, bool textured, const std::vector<bool>& slots) {
     GltfJson element;
     if (!material.name.empty()) element["name"] = material.name;
-    GltfJson& pbr = element["pbrMetallicRoughness"];
+    GltfJson& pbr = element["pbrMetallicRoughness"] = GltfJson::object();
     if (material.base_color_factor != Vec4f(1, 1, 1, 1)) {
       const Vec4f f = material.base_color_factor.cwiseMax(0.0f).cwiseMin(1.0f);
       pbr["baseColorFactor"] = {f[0], f[1], f[2], f[3]};
@@ -177,6 +177,7 @@ class AssetWriter {
     if (textured) pbr["baseColorTexture"] = textureInfo(material.base_color);
     for (std::size_t s = 0; s < kSlotCount; ++s)
       writeSlot(element, kMaterialSlots[s], material.slots[s], slots[s]);
+    if (element["pbrMetallicRoughness"].empty()) element.erase("pbrMetallicRoughness");
     if (material.alpha_mode == AlphaMode::kBlend) element["alphaMode"] = "BLEND";
     if (material.alpha_mode == AlphaMode::kMask) {
       element["alphaMode"] = "MASK";

@@ -36,32 +36,40 @@ Result<Asset> asGltf(Asset model) {
   return read;
 }
 
-/// Which primitives of the model have one colour: those whose faces match such faces of the product. Refuses
-/// primitives where only some do.
-Result<std::vector<std::vector<std::uint8_t>>> constantPrimitives(const Product& product, const Asset& model,
-                                                                  const Surface& surface,
-                                                                  const FaceMatching& matching) {
-  std::vector<std::vector<std::uint8_t>> with_kernels, constant;
-  for (const Mesh& mesh : model.meshes) {
-    with_kernels.emplace_back(mesh.primitives.size(), std::uint8_t{0});
-    constant.emplace_back(mesh.primitives.size(), std::uint8_t{0});
-  }
+/// Groups of channels, one bit each, in which a face of the product has its material's values.
+std::uint32_t constantGroupsOf(const Product& product, std::uint32_t face) {
+  const std::uint32_t channels = product.constants.channelsOf(face);
+  std::uint32_t groups = 0;
+  for (std::size_t g = 0; g < product.kernels.layout.groups().size(); ++g)
+    groups |= (channels >> product.kernels.layout.groups()[g].first & 1u) << g;
+  return groups;
+}
+
+/// In which groups the primitives of the model have their materials' values: as the faces of the product that
+/// theirs match. Refuses primitives where these differ.
+Result<std::vector<std::vector<std::uint32_t>>> constantPrimitives(const Product& product, const Asset& model,
+                                                                   const Surface& surface,
+                                                                   const FaceMatching& matching) {
+  constexpr std::uint32_t kUnknown = ~0u;
+  std::vector<std::vector<std::uint32_t>> constant;
+  for (const Mesh& mesh : model.meshes)
+    constant.emplace_back(mesh.primitives.size(), kUnknown);
   for (std::uint32_t f = 0; f < product.surface->faceCount(); ++f) {
     if (matching.face[f] == kNone) continue;
     const FaceSource& source = surface.sources()[matching.face[f]];
     const auto mesh = static_cast<std::size_t>(model.instances[source.instance].mesh);
-    (product.constants.find(f) != nullptr ? constant : with_kernels)[mesh][source.primitive] = 1;
+    std::uint32_t& groups = constant[mesh][source.primitive];
+    const std::uint32_t here = constantGroupsOf(product, f);
+    if (groups == kUnknown) groups = here;
+    if (groups == here) continue;
+    return inputError(
+        fmt::format("mesh {}, primitive {}: parts with kernels and parts of one colour, which "
+                    "had materials of their own, were joined",
+                    model.meshes[mesh].source, model.meshes[mesh].primitives[source.primitive].source),
+        error_code::kOtherShape);
   }
-  for (std::size_t m = 0; m < model.meshes.size(); ++m) {
-    for (std::size_t p = 0; p < constant[m].size(); ++p) {
-      if (constant[m][p] == 0 || with_kernels[m][p] == 0) continue;
-      return inputError(
-          fmt::format("mesh {}, primitive {}: parts with kernels and parts of one colour, which "
-                      "had materials of their own, were joined",
-                      model.meshes[m].source, model.meshes[m].primitives[p].source),
-          error_code::kOtherShape);
-    }
-  }
+  for (std::vector<std::uint32_t>& mesh : constant)
+    std::replace(mesh.begin(), mesh.end(), kUnknown, 0u);
   return constant;
 }
 
@@ -172,13 +180,13 @@ Result<std::vector<std::uint8_t>> encodeSidecar(const Product& product) {
       primitive.colors.clear();
     }
   }
-  std::vector<std::vector<std::uint8_t>> constants;
+  std::vector<std::vector<std::uint32_t>> constants;
   for (const Mesh& mesh : bare.meshes)
-    constants.emplace_back(mesh.primitives.size(), std::uint8_t{0});
+    constants.emplace_back(mesh.primitives.size(), 0u);
   for (std::uint32_t f = 0; f < product.surface->faceCount(); ++f) {
     const FaceSource& source = product.surface->sources()[f];
-    if (product.constants.find(f) == nullptr) continue;
-    constants[static_cast<std::size_t>(bare.instances[source.instance].mesh)][source.primitive] = 1;
+    constants[static_cast<std::size_t>(bare.instances[source.instance].mesh)][source.primitive] =
+        constantGroupsOf(product, f);
   }
   // Positions and triangles as glTF, without normals.
   GlbOptions options;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "heatskin/appearance/appearance_target.h"
+#include "heatskin/appearance/asset_channels.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/plural.h"
 #include "heatskin/base/result.h"
@@ -150,6 +151,15 @@ bool asReadersBuild(const LoadedAsset& asset, Method method) {
 }
 
 }  // namespace
+
+Result<ChannelLayout> fitChannels(const LoadedAsset& asset, std::span<const std::string> names,
+                                  Filter filter) {
+  if (names.empty()) return channelsOf(asset.appearance, *asset.surface, filter);
+  auto layout = channelsOf(asset.appearance, *asset.surface, names, filter);
+  if (!layout && layout.error().kind == ErrorKind::kInput)
+    return layout.error().prefixed(prefixOf(asset.asset));
+  return layout;
+}
 
 Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   if (isProduct(asset.asset)) {

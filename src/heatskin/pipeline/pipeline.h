@@ -114,6 +114,11 @@ class SurfacePointFinder {
   std::unique_ptr<Impl> impl_;
 };
 
+/// What a fit of the asset can have: channels of these names, or, without names, all that vary over its
+/// surface (appearance/asset_channels.h). For FitJob::layout.
+Result<ChannelLayout> fitChannels(const LoadedAsset& asset, std::span<const std::string> names = {},
+                                  Filter filter = Filter::kAuto);
+
 /// A fit from an asset to its product.
 struct FitJob {
   FitConfig config;

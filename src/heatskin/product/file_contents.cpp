@@ -5,15 +5,21 @@
 #include <utility>
 
 #include "heatskin/io/glb_writer.h"
+#include "heatskin/io/material_slots.h"
 #include "heatskin/product/product_extension.h"
 
 namespace heatskin {
 namespace {
 
 /// For formats that are not glTF: images that kernels take the place of need not be written first.
-Asset withSmallImages(Asset asset) {
+Asset withSmallImages(Asset asset, const ChannelLayout& replaced) {
   std::set<int> needed;
   for (const Material& material : asset.materials) {
+    for (std::size_t s = 0; s < kSlotCount; ++s) {
+      const int texture = material.slots[s].texture.texture;
+      if (texture >= 0 && replaced.find(kMaterialSlots[s].channel) == nullptr)
+        needed.insert(asset.textures[static_cast<std::size_t>(texture)].image);
+    }
     if (material.alpha_mode == AlphaMode::kOpaque || material.base_color.texture < 0) continue;
     needed.insert(asset.textures[static_cast<std::size_t>(material.base_color.texture)].image);
   }
@@ -118,7 +124,8 @@ std::set<std::string> contentsOf(const GltfDocument& document) {
 Result<std::set<std::string>> contentsOf(const Asset& asset) {
   std::vector<std::uint8_t> made;
   if (asset.file == nullptr) {
-    auto encoded = encodedAsGltf(asset, false);
+    const ChannelLayout base_color;
+    auto encoded = encodedAsGltf(asset, &base_color);
     if (!encoded) return encoded.error();
     made = std::move(*encoded);
   }
@@ -127,8 +134,8 @@ Result<std::set<std::string>> contentsOf(const Asset& asset) {
   return contentsOf(*document);
 }
 
-Result<std::vector<std::uint8_t>> encodedAsGltf(const Asset& asset, bool with_images) {
-  return encodeGlb(with_images ? asset : withSmallImages(asset));
+Result<std::vector<std::uint8_t>> encodedAsGltf(const Asset& asset, const ChannelLayout* replaced) {
+  return encodeGlb(replaced == nullptr ? asset : withSmallImages(asset, *replaced));
 }
 
 FileParts partsOf(std::span<const std::uint8_t> glb) {

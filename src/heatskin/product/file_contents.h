@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "heatskin/base/channel_layout.h"
 #include "heatskin/base/result.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/io/gltf_document.h"
@@ -22,9 +23,9 @@ std::set<std::string> contentsOf(const GltfDocument& document);
 /// The same of an asset's file; of other formats than glTF, what they have once they are written as glTF.
 Result<std::set<std::string>> contentsOf(const Asset& asset);
 
-/// An asset of another format as a GLB. Images that only give the colour of opaque materials are written as a
-/// single white pixel unless `with_images`: whoever replaces them need not wait for their encoder.
-Result<std::vector<std::uint8_t>> encodedAsGltf(const Asset& asset, bool with_images);
+/// An asset of another format as a GLB. Images that only give values to channels of `replaced` are written as
+/// a single white pixel: whoever replaces them need not wait for their encoder. Null: with all images.
+Result<std::vector<std::uint8_t>> encodedAsGltf(const Asset& asset, const ChannelLayout* replaced);
 
 /// Bytes of a product by what they are for.
 struct FileParts {

@@ -201,10 +201,12 @@ Result<Product> decode(Asset asset, std::optional<Method> evaluated_with,
   auto kernels = unpackKernels(*extension, view->bytes, asset, *surface);
   if (!kernels) return refuse(kernels.error());
 
-  if (!extension->constant_materials.empty() &&
-      extension->constant_materials.back() >= asset.materials.size()) {
+  std::vector<std::vector<std::size_t>> lists = extension->constant_materials.of_group;
+  lists.push_back(extension->constant_materials.all);
+  for (const std::vector<std::size_t>& list : lists) {
+    if (list.empty() || list.back() < asset.materials.size()) continue;
     return refuse(inputError(fmt::format("constantMaterials: material {} does not exist, the file has {}",
-                                         extension->constant_materials.back(), asset.materials.size())));
+                                         list.back(), asset.materials.size())));
   }
 
   Product product;
@@ -327,13 +329,13 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
       return failure(readable.error().message);
     }
 
-    auto document = ProductDocument::create(asset, kernels.layout, file);
+    auto document = ProductDocument::create(asset, *surface, kernels.layout, file);
     if (!document) return document.error();
     if (asset.file != nullptr && !sameGeometry(asset, document->stored())) {
       // The asset is no longer what was in the file.
       Asset changed = asset;
       changed.file = nullptr;
-      document = ProductDocument::create(changed, kernels.layout, file);
+      document = ProductDocument::create(changed, *surface, kernels.layout, file);
       if (!document) return document.error();
     }
     auto impl = std::make_unique<Impl>(std::move(*document), file.fallback);

@@ -69,9 +69,9 @@ struct ProductFile {
   bool extras = false;  ///< the kernels also as text in the scene's extras, which other programs keep
   bool charts = true;   ///< where each kernel reaches (product/charts.h)
 
-  /// Nonzero: the primitive has its material's colour; [meshes][primitives] of the asset. Null: those that
-  /// have one colour.
-  const std::vector<std::vector<std::uint8_t>>* constants = nullptr;
+  /// Groups of channels, one bit each, in which a primitive has its material's values; [meshes][primitives]
+  /// of the asset. Null: those that its material alone decides about (constantGroups()).
+  const std::vector<std::vector<std::uint32_t>>* constants = nullptr;
 };
 
 /// A triangle of the file and barycentric coordinates for its corners in file order.
@@ -93,8 +93,8 @@ Result<bool> useStoredGeometry(Asset& asset);
 /// The GLB of `kernels` fitted to `asset`, whose surface is `surface`: everything the asset's file held
 /// (Asset::file), without the textures that kernels take the place of, unless they are the fallback.
 /// Quantises. `charts`: the file says where each kernel reaches, where the method has charts
-/// (product/charts.h). Primitives of one colour (hasOneColor()) keep it in their material and are left to it,
-/// unless all primitives are so.
+/// (product/charts.h). Primitives of one value in a group of channels keep it in their material and are left
+/// to it there, unless all primitives are so in all groups.
 Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
                                                 const KernelSet& kernels, const EvaluatorOptions& options,
                                                 const ProductInfo& info, const Preparation& preparation = {},

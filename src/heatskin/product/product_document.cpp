@@ -21,6 +21,7 @@
 #include "heatskin/product/asset_constants.h"
 #include "heatskin/product/file_contents.h"
 #include "heatskin/product/geometry_fingerprint.h"
+#include "heatskin/product/material_factors.h"
 #include "heatskin/product/product_extension.h"
 
 namespace heatskin {
@@ -29,11 +30,12 @@ namespace {
 /// A primitive of the file: mesh and place in it.
 using PrimitiveKey = std::pair<std::size_t, std::size_t>;
 
-/// Whether kernels are needed at all: some primitive has more than one colour.
-bool hasVaryingColor(const Asset& asset) {
+/// Whether kernels are needed at all: some primitive has more than one value in some group.
+bool hasVaryingValues(const Asset& asset, const ChannelLayout& layout) {
   for (const Mesh& mesh : asset.meshes) {
     for (const Primitive& primitive : mesh.primitives) {
-      if (!primitive.triangles.empty() && !hasOneColor(asset, primitive)) return true;
+      if (!primitive.triangles.empty() && constantGroups(asset, primitive, layout) != allGroups(layout))
+        return true;
     }
   }
   return false;
@@ -244,8 +246,8 @@ struct ProductDocument::Impl {
   Asset stored;
   Fallback fallback = Fallback::kVertex;
   bool extras = false;
-  std::vector<std::size_t> constant_materials;
-  std::set<PrimitiveKey> fitted;
+  ConstantMaterials constant_materials;
+  std::set<PrimitiveKey> fitted;  // whose base colour is
   std::vector<std::string> kept, dropped;
   std::vector<Notice> notices;
 
@@ -299,19 +301,24 @@ struct ProductDocument::Impl {
 
 namespace {
 
-/// Takes the base colour out of the materials of what is fitted.
+/// Takes what kernels take the place of out of the materials of what is fitted.
 class Stripper {
  public:
-  /// `is_constant` is asked for meshes of `asset` and their primitives.
-  Stripper(GltfDocument& document, const Asset& asset, Fallback fallback,
-           const std::function<bool(std::size_t mesh, std::size_t primitive)>& is_constant)
-      : document_(document), asset_(asset), fallback_(fallback) {
+  /// `constant_groups` is asked for meshes of `asset` and their primitives.
+  Stripper(GltfDocument& document, const Asset& asset, const ChannelLayout& layout,
+           const std::function<std::uint32_t(std::size_t mesh, std::size_t primitive)>& constant_groups,
+           std::map<PrimitiveKey, SlotSums> sums, Fallback fallback)
+      : document_(document), asset_(asset), layout_(layout), sums_(std::move(sums)), fallback_(fallback) {
+    const std::uint32_t all = allGroups(layout);
     for (std::size_t m = 0; m < asset.meshes.size(); ++m) {
       const Mesh& mesh = asset.meshes[m];
       for (std::size_t p = 0; p < mesh.primitives.size(); ++p) {
         const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
                                static_cast<std::size_t>(mesh.primitives[p].source));
-        (is_constant(m, p) ? constant_ : fitted_).insert(key);
+        const std::uint32_t constant = constant_groups(m, p);
+        groups_[key] = constant;
+        (constant == all ? constant_ : fitted_).insert(key);
+        if ((constant & kBaseColor) == 0) colored_.insert(key);
       }
     }
   }
@@ -321,8 +328,8 @@ class Stripper {
       separateConstants();
       return giveConstantsMaterials();
     }
-    // Who else has the material of a fitted primitive keeps it.
-    std::map<std::size_t, std::vector<PrimitiveKey>> fitted_users;
+    // Who else has the material of a fitted primitive keeps it, and so does who is constant in other groups.
+    std::map<std::pair<std::size_t, std::uint32_t>, std::vector<PrimitiveKey>> fitted_users;
     std::set<std::size_t> others;
     const std::size_t meshes = document_.list("meshes").size();
     for (std::size_t m = 0; m < meshes; ++m) {
@@ -331,39 +338,61 @@ class Stripper {
         const std::optional<std::size_t> material = materialOf({m, p});
         if (!material) continue;
         if (fitted_.contains({m, p})) {
-          fitted_users[*material].push_back({m, p});
+          fitted_users[{*material, groups_[{m, p}]}].push_back({m, p});
         } else {
           others.insert(*material);
         }
       }
     }
-    for (const auto& [material, users] : fitted_users) {
+    const GltfJson originals = document_.list("materials");
+    for (const auto& [key, users] : fitted_users) {
+      const auto& [material, constant] = key;
       std::size_t own = material;
-      if (others.contains(material)) {
-        own = document_.append("materials", document_.list("materials")[material]);
+      if (!others.insert(material).second) {
+        own = document_.append("materials", originals[material]);
         for (const PrimitiveKey& user : users)
           primitiveOf(user)["material"] = own;
       }
-      if (fallback_ == Fallback::kTexture) requestImage(own, material, users);
-      if (auto done = stripMaterial(own, asset_.materials[material]); !done) return done.error();
+      if ((constant & kBaseColor) == 0) {
+        if (fallback_ == Fallback::kTexture) requestImage(own, material, users);
+        if (auto done = stripMaterial(own, asset_.materials[material]); !done) return done.error();
+      }
+      SlotSums means;
+      for (const PrimitiveKey& user : users) {
+        if (const auto found = sums_.find(user); found != sums_.end()) means.add(found->second);
+      }
+      stripSlots(document_.root()["materials"][own], layout_, constant, means);
+      dropEmpty(own);
     }
     return giveConstantsMaterials();
   }
 
-  std::vector<std::size_t> constantMaterials() {
-    std::set<std::size_t> found;
+  ConstantMaterials constantMaterials() {
+    std::set<std::size_t> all;
+    std::vector<std::set<std::size_t>> of_group(layout_.groups().size());
     for (const PrimitiveKey& key : constant_)
-      found.insert(*materialOf(key));
-    return {found.begin(), found.end()};
+      all.insert(*materialOf(key));
+    for (const PrimitiveKey& key : fitted_) {
+      for (std::size_t g = 0; g < of_group.size(); ++g) {
+        if ((groups_[key] >> g & 1) != 0) of_group[g].insert(*materialOf(key));
+      }
+    }
+    ConstantMaterials result;
+    result.all.assign(all.begin(), all.end());
+    for (const std::set<std::size_t>& found : of_group)
+      result.of_group.emplace_back(found.begin(), found.end());
+    if (std::all_of(of_group.begin(), of_group.end(), [](const auto& found) { return found.empty(); }))
+      result.of_group.clear();
+    return result;
   }
 
-  const std::set<PrimitiveKey>& fitted() const { return fitted_; }
+  /// Those whose base colour is fitted.
+  const std::set<PrimitiveKey>& colored() const { return colored_; }
   bool showsImage(const PrimitiveKey& key) const { return with_image_.contains(key); }
 
   /// What Fallback::kTexture asks for; primitives are those of the file here.
   std::vector<FallbackImageSlots> takeSlots() { return std::move(slots_); }
   std::vector<FallbackRequest> takeRequests() { return std::move(requests_); }
-  bool isConstant(const PrimitiveKey& key) const { return constant_.contains(key); }
 
  private:
   std::size_t primitiveCount(std::size_t mesh) const {
@@ -381,17 +410,17 @@ class Stripper {
     return index < document_.list("materials").size() ? std::optional(index) : std::nullopt;
   }
 
-  /// Materials that say the colour of their triangles are not those of what is fitted: a copy for them.
+  /// A material says the values of all its triangles in the same groups: copies for those that differ.
   void separateConstants() {
-    std::set<std::size_t> of_fitted;
-    for (const PrimitiveKey& key : fitted_) {
-      if (const auto material = materialOf(key)) of_fitted.insert(*material);
-    }
-    std::map<std::size_t, std::size_t> copies;
-    for (const PrimitiveKey& key : constant_) {
+    std::map<std::size_t, std::uint32_t> first;  // groups of whom the material stays with
+    std::map<std::pair<std::size_t, std::uint32_t>, std::size_t> copies;
+    std::vector<PrimitiveKey> keys(fitted_.begin(), fitted_.end());
+    keys.insert(keys.end(), constant_.begin(), constant_.end());
+    for (const PrimitiveKey& key : keys) {
       const auto material = materialOf(key);
-      if (!material || !of_fitted.contains(*material)) continue;
-      const auto [copy, is_new] = copies.try_emplace(*material);
+      if (!material) continue;
+      if (first.try_emplace(*material, groups_[key]).first->second == groups_[key]) continue;
+      const auto [copy, is_new] = copies.try_emplace({*material, groups_[key]});
       if (is_new) copy->second = document_.append("materials", document_.list("materials")[*material]);
       primitiveOf(key)["material"] = copy->second;
     }
@@ -400,8 +429,8 @@ class Stripper {
   /// A primitive without a material has glTF's default one, which cannot be named.
   Result<void> giveConstantsMaterials() {
     std::optional<std::size_t> plain;
-    for (const PrimitiveKey& key : constant_) {
-      if (materialOf(key)) continue;
+    for (const auto& [key, groups] : groups_) {
+      if (groups == 0 || materialOf(key)) continue;
       if (!plain) plain = document_.append("materials", GltfJson::object());
       primitiveOf(key)["material"] = *plain;
     }
@@ -433,11 +462,14 @@ class Stripper {
       slot = colorSlots(document_.root()["materials"][number])[s];
       (*member(*slot.object, slot.texture))["index"] = *white;
     }
-    // An object without members says nothing.
+    return {};
+  }
+
+  /// An object without members says nothing.
+  void dropEmpty(std::size_t number) {
     GltfJson& json = document_.root()["materials"][number];
     if (const GltfJson* pbr = member(json, "pbrMetallicRoughness"); pbr != nullptr && pbr->empty())
       json.erase("pbrMetallicRoughness");
-    return {};
   }
 
   /// Notes what the material says about its texture before that goes, if an image can take its place.
@@ -456,7 +488,7 @@ class Stripper {
                                static_cast<std::size_t>(mesh.primitives[p].source));
         if (std::find(users.begin(), users.end(), key) == users.end()) continue;
         // Vertex colours vary along the surface, images along coordinates, which may overlap.
-        if (!mesh.primitives[p].colors.empty() || hasOneColor(asset_, mesh.primitives[p])) return;
+        if (!mesh.primitives[p].colors.empty() || !colored_.contains(key)) return;
         request.primitives.emplace_back(m, p);
       }
     }
@@ -518,10 +550,16 @@ class Stripper {
     return number;
   }
 
+  /// The bit of base_color, with which layouts of products begin.
+  static constexpr std::uint32_t kBaseColor = 1;
+
   GltfDocument& document_;
   const Asset& asset_;
+  const ChannelLayout& layout_;
+  std::map<PrimitiveKey, SlotSums> sums_;
   Fallback fallback_;
-  std::set<PrimitiveKey> fitted_, constant_;
+  std::map<PrimitiveKey, std::uint32_t> groups_;  // in which they are constant
+  std::set<PrimitiveKey> fitted_, constant_, colored_;
   std::map<std::size_t, std::size_t> white_;  // by texture
   std::set<PrimitiveKey> with_image_;
   std::vector<FallbackImageSlots> slots_;
@@ -539,7 +577,7 @@ ProductDocument& ProductDocument::operator=(ProductDocument&&) noexcept = defaul
 const Asset& ProductDocument::stored() const {
   return impl_->stored;
 }
-const std::vector<std::size_t>& ProductDocument::constantMaterials() const {
+const ConstantMaterials& ProductDocument::constantMaterials() const {
   return impl_->constant_materials;
 }
 const std::vector<FallbackRequest>& ProductDocument::fallbackRequests() const {
@@ -572,8 +610,8 @@ void useImageSizes(const Asset& asset, std::vector<FallbackRequest>& requests) {
 
 }  // namespace
 
-Result<ProductDocument> ProductDocument::create(const Asset& asset, const ChannelLayout& layout,
-                                                const ProductFile& file) {
+Result<ProductDocument> ProductDocument::create(const Asset& asset, const Surface& surface,
+                                                const ChannelLayout& layout, const ProductFile& file) {
   auto impl = std::make_unique<Impl>();
   const Fallback fallback = file.fallback;
   impl->fallback = fallback;
@@ -583,7 +621,7 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Channe
   const Asset* input = &asset;
   std::vector<std::uint8_t> bytes;
   if (asset.file == nullptr) {
-    auto encoded = encodedAsGltf(asset, fallback == Fallback::kOriginal);
+    auto encoded = encodedAsGltf(asset, fallback == Fallback::kOriginal ? nullptr : &layout);
     if (!encoded) return encoded.error();
     bytes = std::move(*encoded);
     auto read = readGltfBytes(bytes, "product.glb");
@@ -596,16 +634,18 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Channe
   impl->document = std::move(*document);
   const std::set<std::string> before = contentsOf(impl->document);
 
-  const bool varies = hasVaryingColor(*input);
   dropOldKernels(impl->document);
-  Stripper stripper(impl->document, *input, fallback, [&](std::size_t mesh, std::size_t primitive) {
-    if (file.constants != nullptr) return (*file.constants)[mesh][primitive] != 0;
-    return varies && Appearance::knows(layout) &&
-           hasOneColor(*input, input->meshes[mesh].primitives[primitive]);
-  });
+  const bool keep_constants = hasVaryingValues(*input, layout) && Appearance::knows(layout);
+  Stripper stripper(
+      impl->document, *input, layout,
+      [&](std::size_t mesh, std::size_t primitive) -> std::uint32_t {
+        if (file.constants != nullptr) return (*file.constants)[mesh][primitive];
+        return keep_constants ? constantGroups(*input, input->meshes[mesh].primitives[primitive], layout) : 0;
+      },
+      slotSums(asset, surface, layout), fallback);
   if (auto done = stripper.strip(); !done) return done.error();
   impl->constant_materials = stripper.constantMaterials();
-  impl->fitted = stripper.fitted();
+  impl->fitted = stripper.colored();
   impl->image_slots = stripper.takeSlots();
   impl->requests = stripper.takeRequests();
   if (asset.file == nullptr) useImageSizes(asset, impl->requests);
@@ -633,7 +673,7 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Channe
                              static_cast<std::size_t>(primitive.source));
       const bool painted =
           fallback == Fallback::kVertex || (fallback == Fallback::kTexture && !stripper.showsImage(key));
-      if (!stripper.isConstant(key) && painted)
+      if (stripper.colored().contains(key) && painted)
         primitive.colors.resize(primitive.positions.size(), Vec4f::Ones());
     }
   }

@@ -15,16 +15,19 @@
 #include "heatskin/base/channel_layout.h"
 #include "heatskin/base/result.h"
 #include "heatskin/io/asset.h"
+#include "heatskin/product/asset_constants.h"
 #include "heatskin/product/product.h"
+#include "heatskin/surface/surface.h"
 
 namespace heatskin {
 
 class ProductDocument {
  public:
-  /// Primitives of one colour (hasOneColor()) keep it in their material and are left to it, unless all are so
-  /// or the layout has channels that materials do not define.
-  static Result<ProductDocument> create(const Asset& asset, const ChannelLayout& layout,
-                                        const ProductFile& file);
+  /// Primitives of one value in a group of channels (constantGroups()) keep it in their material and are left
+  /// to it there, unless all are so in all groups or the layout has channels that materials do not define.
+  /// `surface` is that of the asset.
+  static Result<ProductDocument> create(const Asset& asset, const Surface& surface,
+                                        const ChannelLayout& layout, const ProductFile& file);
 
   ~ProductDocument();
   ProductDocument(ProductDocument&&) noexcept;
@@ -33,8 +36,8 @@ class ProductDocument {
   /// What readers of the file get. Primitives that want vertex colours have them, white.
   const Asset& stored() const;
 
-  /// Materials of the file that say the colour of their triangles: increasing.
-  const std::vector<std::size_t>& constantMaterials() const;
+  /// Materials of the file that say the values of their triangles.
+  const ConstantMaterials& constantMaterials() const;
 
   /// The images that Fallback::kTexture takes: those that only gave colour to opaque primitives without
   /// vertex colours. The other primitives get vertex colours.

@@ -274,7 +274,9 @@ constexpr BitsProperty kBitsProperties[] = {
 
 Json channelsJson(const ProductExtension& extension) {
   Json json = Json::array();
-  for (const ChannelGroup& group : extension.layout.groups()) {
+  const auto& constant = extension.constant_materials.of_group;
+  for (std::size_t g = 0; g < extension.layout.groups().size(); ++g) {
+    const ChannelGroup& group = extension.layout.groups()[g];
     const auto first = extension.mean.begin() + static_cast<std::ptrdiff_t>(group.first);
     Json& written = json.emplace_back();
     written = {{"name", group.name},
@@ -283,12 +285,14 @@ Json channelsJson(const ProductExtension& extension) {
                {"bits", extension.scales.channel_bits[group.first]},
                {"mean", std::vector<float>(first, first + static_cast<std::ptrdiff_t>(group.count))}};
     if (group.isTangent()) written["kind"] = kChannelKindNames[static_cast<std::size_t>(group.kind)];
+    if (g < constant.size() && !constant[g].empty()) written["constantMaterials"] = constant[g];
   }
   return json;
 }
 
-/// The groups of a file of version 2. `strict`: unknown properties are refused.
-void readChannels(Reader& root, bool strict, std::optional<Error>& error, ProductExtension& extension) {
+/// The groups of a file of version 2.`minor`. `strict`: unknown properties are refused.
+void readChannels(Reader& root, int minor, bool strict, std::optional<Error>& error,
+                  ProductExtension& extension) {
   const Json* list = root.property("channels");
   if (list == nullptr) return;
   if (!list->is_array() || list->empty() || list->size() > kMaxChannels) {
@@ -316,6 +320,10 @@ void readChannels(Reader& root, bool strict, std::optional<Error>& error, Produc
     mean.insert(mean.end(), values.begin(), values.end());
     if (group.isTangent() && std::any_of(values.begin(), values.end(), [](double v) { return v != 0.5; }))
       return reader.refuse("of tangent vectors has a mean other than 0.5");
+    if (minor >= 1 && reader.has("constantMaterials")) {
+      extension.constant_materials.of_group.resize(list->size());
+      extension.constant_materials.of_group[g] = reader.increasing("constantMaterials", kMaxMaterials);
+    }
     if (strict) reader.finish();
   }
   if (error) return;
@@ -345,8 +353,11 @@ void readCharts(Reader& reader, Method method, ChartsHeader& header) {
 
 std::string writeExtension(const ProductExtension& extension) {
   Json json;
-  // What 2.0 can say is written as 2.0.
-  const bool newest = extension.layout.hasTangents() || extension.charts;
+  // What 2.0 can say is written as 2.0: older readers refuse what they need not.
+  const bool by_group =
+      std::any_of(extension.constant_materials.of_group.begin(), extension.constant_materials.of_group.end(),
+                  [](const auto& materials) { return !materials.empty(); });
+  const bool newest = extension.layout.hasTangents() || extension.charts || by_group;
   json["version"] = fmt::format("{}.{}", kFormatMajor, newest ? kFormatMinor : 0);
   json["triangles"] = extension.triangles;
   json["channels"] = channelsJson(extension);
@@ -372,7 +383,7 @@ std::string writeExtension(const ProductExtension& extension) {
     if (option.stored)
       evaluator[camelCase(option.key)] = valueJson(option.get(optionsStruct(extension.options)));
   }
-  if (!extension.constant_materials.empty()) json["constantMaterials"] = extension.constant_materials;
+  if (!extension.constant_materials.all.empty()) json["constantMaterials"] = extension.constant_materials.all;
   const ProductInfo& info = extension.info;
   json["info"] = {{"generator", info.generator.substr(0, kWrittenInfoBytes)},
                   {"preset", info.preset.substr(0, kWrittenInfoBytes)},
@@ -405,7 +416,7 @@ Result<ProductExtension> readExtension(const std::string& text) {
     const std::vector<double> mean = root.numbers("meanColor", 3, 0, 1);
     extension.mean = Vec3(mean[0], mean[1], mean[2]).cast<float>();
   } else {
-    readChannels(root, !newer, error, extension);
+    readChannels(root, (*version)[1], !newer, error, extension);
   }
 
   Reader kernels = root.object("kernels");
@@ -461,7 +472,7 @@ Result<ProductExtension> readExtension(const std::string& text) {
     extension.info.filter = kFilterNames[filter];
   }
   if (root.has("constantMaterials"))
-    extension.constant_materials = root.increasing("constantMaterials", kMaxMaterials);
+    extension.constant_materials.all = root.increasing("constantMaterials", kMaxMaterials);
   if (!extension.constant_materials.empty() && !Appearance::knows(extension.layout))
     root.refuse("has constantMaterials together with channels that materials do not define");
   extension.info.seed = seed;

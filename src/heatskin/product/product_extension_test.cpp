@@ -68,7 +68,7 @@ TEST(ProductExtension, OptionsOfTheMethodComeBackAndNoOthers) {
 
 TEST(ProductExtension, WhatIsOptionalComesBackAndIsChecked) {
   ProductExtension e = unusual();
-  e.constant_materials = {0, 2, 7};
+  e.constant_materials.all = {0, 2, 7};
   e.info.filter = "bilinear";
   const auto read = readExtension(writeExtension(e));
   ASSERT_TRUE(read) << read.error().message;
@@ -420,7 +420,7 @@ TEST(ProductExtension, ChannelsComeBack) {
 
 TEST(ProductExtension, VersionOneIsReadAndWrittenAsVersionTwo) {
   ProductExtension e = unusual();
-  e.constant_materials = {1, 4};
+  e.constant_materials.all = {1, 4};
   const Json one = Json::parse(testing::versionOneJson(e));
   EXPECT_EQ(one["version"], "1.1");
   for (const char* version : {"1.0", "1.1", "1.7"}) {
@@ -502,11 +502,11 @@ TEST(ProductExtension, HostileChannelsAreRefused) {
   Json turned = good;
   std::swap(turned["channels"][0], turned["channels"][1]);
   EXPECT_NE(refusal(turned).find("begin with base_color"), std::string::npos);
-  // Seventeen channels in groups that are possible one by one.
+  // Thirty-three channels in groups that are possible one by one.
   Json wide = good;
-  wide["channels"][4]["count"] = 10;
-  wide["channels"][4]["mean"] = std::vector<double>(10, 0.5);
-  EXPECT_NE(refusal(wide).find("1 to 16 channels, not 17"), std::string::npos) << refusal(wide);
+  wide["channels"][4]["count"] = 26;
+  wide["channels"][4]["mean"] = std::vector<double>(26, 0.5);
+  EXPECT_NE(refusal(wide).find("1 to 32 channels, not 33"), std::string::npos) << refusal(wide);
   // NaN has no JSON; written as text it is no JSON at all.
   std::string text = good.dump();
   text.replace(text.find("50"), 2, "NaN");

@@ -37,18 +37,20 @@ Sums sumRows(std::size_t rows, std::size_t channels, const Term& f) {
   return sums;
 }
 
-/// 1, or how much of a probe is seen, for the channels for which that counts.
-struct Seen {
-  std::array<bool, kMaxChannels> counts{};
+/// How much a channel of a probe counts (Probes::countOf()).
+struct Counting {
+  std::array<bool, kMaxChannels> seen_only{};
 
-  explicit Seen(const ChannelLayout& layout) {
+  explicit Counting(const ChannelLayout& layout) {
     for (const ChannelGroup& group : layout.groups()) {
       for (std::size_t c = group.first; c < group.first + group.count; ++c)
-        counts[c] = !group.everywhere;
+        seen_only[c] = !group.everywhere;
     }
   }
-  float of(const std::vector<float>& seen, std::size_t probe, std::size_t channel) const {
-    return seen.empty() || !counts[channel] ? 1.0f : seen[probe];
+  float of(const std::vector<float>& seen, const std::vector<std::uint32_t>& left_out, std::size_t probe,
+           std::size_t channel) const {
+    if (!left_out.empty() && (left_out[probe] >> channel & 1) != 0) return 0;
+    return seen.empty() || !seen_only[channel] ? 1.0f : seen[probe];
   }
 };
 
@@ -84,6 +86,7 @@ void ChannelSystem::add(std::size_t number, const Probes& probes) {
   const std::size_t channels = layout_.size();
   Block& block = blocks_[number];
   block.seen = probes.visibilities;
+  block.left_out = probes.left_out;
   block.turns = probes.turns;
   block.counts.resize(probes.size());
   block.parts.resize(probes.influences.size());
@@ -149,11 +152,11 @@ void ChannelSystem::addUp(ChannelTable& out) const {
   });
 }
 
-/// out = the diagonal of A^T W A; W is how much of a probe is seen. Both channels of a tangent group have the
+/// out = the diagonal of A^T W A; W is how much of a probe counts. Both channels of a tangent group have the
 /// same weights, so that rotations cancel, and no entry is left beside the diagonal within a kernel.
 void ChannelSystem::diagonal(ChannelTable& out) {
   const std::size_t channels = out.channels;
-  const Seen seen(layout_);
+  const Counting counting(layout_);
   parallelFor(blocks_.size(), 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t b = first; b < last; ++b) {
       Block& block = blocks_[b];
@@ -163,7 +166,8 @@ void ChannelSystem::diagonal(ChannelTable& out) {
         for (const Part* end = part + block.counts[p]; part < end; ++part) {
           const float weight = kPartUnit * static_cast<float>(part->part);
           for (std::size_t c = 0; c < channels; ++c)
-            block.sums[part->kernel * channels + c] += weight * weight * seen.of(block.seen, p, c);
+            block.sums[part->kernel * channels + c] +=
+                weight * weight * counting.of(block.seen, block.left_out, p, c);
         }
       }
     }
@@ -174,7 +178,7 @@ void ChannelSystem::diagonal(ChannelTable& out) {
 /// out = A^T W A x. A probe's value is needed in its own block only.
 void ChannelSystem::product(const ChannelTable& x, ChannelTable& out) {
   const std::size_t channels = x.channels;
-  const Seen seen(layout_);
+  const Counting counting(layout_);
   parallelFor(blocks_.size(), 1, [&](std::size_t first, std::size_t last) {
     std::vector<float> near;
     Row turned_row;
@@ -199,7 +203,7 @@ void ChannelSystem::product(const ChannelTable& x, ChannelTable& out) {
             value[c] += weight * row[c];
         }
         for (std::size_t c = 0; c < channels; ++c)
-          value[c] *= kPartUnit * seen.of(block.seen, p, c);
+          value[c] *= kPartUnit * counting.of(block.seen, block.left_out, p, c);
         for (part = begin; part < end; ++part) {
           const auto weight = static_cast<float>(part->part);
           const float* row = value;

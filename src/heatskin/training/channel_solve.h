@@ -41,12 +41,13 @@ class ChannelSystem {
     std::uint16_t kernel, part;
   };
   struct Block {
-    std::vector<std::uint32_t> kernels;  // [L] which they are
-    std::vector<std::uint16_t> counts;   // [probes] of parts
-    std::vector<Part> parts;             // probe by probe
-    std::vector<float> seen;             // [probes] or empty
-    std::vector<ProbeTurn> turns;        // [parts] or empty: of the vectors of tangent groups
-    std::vector<float> sums;             // [L, C] of a product, before blocks are added up
+    std::vector<std::uint32_t> kernels;   // [L] which they are
+    std::vector<std::uint16_t> counts;    // [probes] of parts
+    std::vector<Part> parts;              // probe by probe
+    std::vector<float> seen;              // [probes] or empty
+    std::vector<std::uint32_t> left_out;  // [probes] or empty: Probes::left_out
+    std::vector<ProbeTurn> turns;         // [parts] or empty: of the vectors of tangent groups
+    std::vector<float> sums;              // [L, C] of a product, before blocks are added up
 
     /// How the vectors of a part's kernel are turned at its probe; null: there are none.
     const ProbeTurn* turnOf(const Part* part) const {

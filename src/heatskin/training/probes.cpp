@@ -63,6 +63,7 @@ void forProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool&
     Probes probes;
     probes.resize(end - begin, channels);
     probes.visibilities.resize(masked ? end - begin : 0);
+    probes.left_out.resize(pool.partial() ? end - begin : 0);
     std::vector<std::uint32_t> indices;
     std::unique_ptr<EvaluatorBatch> batch;
     for (std::size_t first = 0; first < end - begin; first += kQueryBlock) {
@@ -87,12 +88,11 @@ void forProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool&
       for (std::size_t i = 0; i < size; ++i) {
         const std::size_t probe = first + i;
         probes.errors[probe] = block.channels[i] - probes.targets[probe];
-        if (masked) {
-          const float seen = visibilities[i];
-          for (const ChannelGroup& group : pool.layout().groups()) {
-            for (std::size_t c = group.first; c < group.first + group.count && !group.everywhere; ++c)
-              probes.errors.row(probe)[c] *= seen;
-          }
+        if (pool.partial()) probes.left_out[probe] = pool.leftOut(queries[i].face);
+        for (const ChannelGroup& group : pool.layout().groups()) {
+          if (!masked && !pool.partial()) break;
+          for (std::size_t c = group.first; c < group.first + group.count; ++c)
+            probes.errors.row(probe)[c] *= probes.countOf(probe, c, group);
         }
         probes.sums[probe] = block.sums[i];
         probes.weights[probe] = block.weights[i];
@@ -114,6 +114,7 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
   Probes probes;
   probes.resize(count, channels);
   if (pool.samples().masked()) probes.visibilities.resize(count);
+  if (pool.partial()) probes.left_out.resize(count);
   std::vector<std::vector<Influence>> influences(blockCount(count, kProbeBlock));
   std::vector<std::vector<ProbeTurn>> turns(influences.size());
   const auto put = [](const auto& from, auto& to, std::size_t at) {
@@ -127,6 +128,7 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
     put(part.sums.values, probes.sums.values, first * channels);
     put(part.weights, probes.weights, first);
     if (!probes.visibilities.empty()) put(part.visibilities, probes.visibilities, first);
+    if (!probes.left_out.empty()) put(part.left_out, probes.left_out, first);
     for (std::size_t i = 0; i < part.size(); ++i)
       probes.begin[first + i + 1] = part.begin[i + 1] - part.begin[i];
     influences[block] = part.influences;  // a copy takes no more room than it needs
@@ -148,10 +150,9 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
 double psnrOf(const Probes& probes, const ChannelLayout& layout) {
   double sum = 0, counted = 0;
   for (const ChannelGroup& group : layout.groups()) {
-    const bool seen_only = !probes.visibilities.empty() && !group.everywhere;
     for (std::size_t c = group.first; c < group.first + group.count; ++c) {
       for (std::size_t i = 0; i < probes.size(); ++i) {
-        const double seen = seen_only ? static_cast<double>(probes.visibilities[i]) : 1.0;
+        const double seen = static_cast<double>(probes.countOf(i, c, group));
         if (!(seen > 0)) continue;
         const double error = static_cast<double>(probes.errors.row(i)[c]);  // times what is seen
         sum += group.weight * error * error / seen;
