@@ -142,6 +142,12 @@ Result<std::vector<FallbackImage>> bakeFallback(const KernelTexture& texture, co
       if (psnr >= kFallbackPsnr) break;
     }
     auto encoded = baker.encode(best);
+    // An image that was drawn by hand may take less than one of kernels: a smaller one will do.
+    while (encoded && request.bytes > 0 && encoded->bytes.size() > request.bytes &&
+           std::max(best.width, best.height) > kSmallestFallback) {
+      best = baker.bake(std::max(1, best.width / 2), std::max(1, best.height / 2));
+      encoded = baker.encode(best);
+    }
     if (!encoded) return encoded.error();
     out.push_back(std::move(*encoded));
   }

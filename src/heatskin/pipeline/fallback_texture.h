@@ -18,8 +18,9 @@ namespace heatskin {
 inline constexpr double kFallbackPsnr = 38;
 inline constexpr int kSmallestFallback = 64, kLargestFallback = 1024;
 
-/// An image for each request, along the asset's own texture coordinates; JPEG or PNG, whichever is smaller.
-/// The texture's surface has the faces of `asset`.
+/// An image for each request, along the asset's own texture coordinates; JPEG or PNG, whichever is smaller,
+/// and not larger than the one whose place it takes, unless that is very small. The texture's surface has the
+/// faces of `asset`.
 Result<std::vector<FallbackImage>> bakeFallback(const KernelTexture& texture, const Asset& asset,
                                                 std::span<const FallbackRequest> requests);
 

@@ -98,11 +98,15 @@ Result<void> evaluateStored(const LoadedAsset& asset, const EvaluationOptions& o
 }
 
 /// What makes the product larger than its input, the largest part first.
-std::string whyLarger(const Asset& asset, std::span<const std::uint8_t> product) {
+std::string whyLarger(const Asset& asset, std::span<const std::uint8_t> product,
+                      std::span<const FallbackImage> images) {
   const FileParts parts = partsOf(product);
   std::vector<std::pair<std::size_t, std::string_view>> reasons = {
       {parts.kernels, "kernels"}, {parts.colors, "vertex colours"}, {parts.extras, "kernels in extras"}};
-  if (asset.file == nullptr) reasons.emplace_back(parts.images, "images");
+  std::size_t drawn = 0;
+  for (const FallbackImage& image : images)
+    drawn += image.bytes.size();
+  reasons.emplace_back(drawn, "images of their colours");
   if (asset.file == nullptr) {
     const std::size_t named = parts.kernels + parts.colors + parts.extras + parts.images;
     reasons.emplace_back(product.size() - std::min(named, product.size()), "the mesh as glTF");
@@ -245,7 +249,7 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   if (!bytes) return bytes.error();
   outcome.bytes = std::move(*bytes);
   if (asset.asset.input_bytes > 0 && outcome.bytes.size() > asset.asset.input_bytes)
-    outcome.why_larger = whyLarger(asset.asset, outcome.bytes);
+    outcome.why_larger = whyLarger(asset.asset, outcome.bytes, *images);
   if (auto saved = saveProduct(job, outcome); !saved) return saved.error();
 
   auto stored = readBack(job, outcome, *writer);

@@ -52,6 +52,7 @@ struct FallbackRequest {
   /// Meshes of the asset and primitives of theirs that show it, along the coordinates of their base colour.
   std::vector<std::pair<std::size_t, std::size_t>> primitives;
   int width = 0, height = 0;  ///< of the image whose place it takes
+  std::size_t bytes = 0;      ///< of that one in the file; 0: not known
 };
 
 /// The answer.

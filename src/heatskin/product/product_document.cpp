@@ -472,6 +472,19 @@ class Stripper {
       json.erase("pbrMetallicRoughness");
   }
 
+  /// Bytes of a texture's image, if it is in the file.
+  std::size_t bytesOfImage(const GltfJson& texture) const {
+    const auto number = [](const GltfJson& object, const char* key, std::size_t none) {
+      const auto found = object.find(key);
+      return found != object.end() && found->is_number_unsigned() ? found->get<std::size_t>() : none;
+    };
+    const GltfJson &images = document_.list("images"), &views = document_.list("bufferViews");
+    const std::size_t source = number(texture, "source", images.size());
+    if (source >= images.size()) return 0;
+    const std::size_t view = number(images[source], "bufferView", views.size());
+    return view < views.size() ? number(views[view], "byteLength", 0) : 0;
+  }
+
   /// Notes what the material says about its texture before that goes, if an image can take its place.
   void requestImage(std::size_t own, std::size_t material, const std::vector<PrimitiveKey>& users) {
     const Material& before = asset_.materials[material];
@@ -511,6 +524,7 @@ class Stripper {
     slots.name = image.name;
     request.width = image.width;
     request.height = image.height;
+    request.bytes = bytesOfImage(stored);
     with_image_.insert(users.begin(), users.end());
     // Materials that show one texture with one factor get one image.
     const std::pair key(before.base_color.texture,
@@ -655,7 +669,16 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Surfac
         {"missing_image",
          fmt::format("image {} cannot be read: the product only refers to it, too", quoteForMessage(name))});
   }
-  const std::set<std::string> after = contentsOf(impl->document);
+  std::set<std::string> after = contentsOf(impl->document);
+  // What speaks of a texture comes back with the image that takes its place.
+  for (const FallbackImageSlots& slots : impl->image_slots) {
+    for (const FallbackImageSlots::Use& use : slots.uses) {
+      const auto extensions = use.info.find("extensions");
+      if (extensions == use.info.end() || !extensions->is_object()) continue;
+      for (auto extension = extensions->begin(); extension != extensions->end(); ++extension)
+        after.insert(extension.key());
+    }
+  }
   impl->kept.assign(after.begin(), after.end());
   std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
                       std::back_inserter(impl->dropped));
