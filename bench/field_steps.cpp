@@ -57,7 +57,7 @@ Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, Metho
   config->train.seed = options.seed;
   // All kernels from the start: the steps a fit spends most of its time on.
   config->train.start.kernels = config->train.density.max_kernels = kKernels;
-  auto made = makeEvaluator(surface, config->evaluator.options(), {options.progress, nullptr});
+  auto made = makeEvaluator(surface, config->evaluator.options(), {options.progress, nullptr, {}});
   if (!made) return made.error();
   auto& evaluator = static_cast<fields::FieldEvaluator&>(**made);
   const Appearance appearance(asset, surface);

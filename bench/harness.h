@@ -25,8 +25,9 @@ struct BenchOptions {
   int repeats = 9;              ///< measured runs of every subject, after one that does not count
   int steps = 0;                ///< of fits, where a bench makes some; 0: as many as the bench thinks best
   int levels = 0;               ///< of `scale`: meshes, each four times as fine; 0: its default
+  std::string budgets;          ///< of `budgets`: "5000,20000"; empty: its default
   std::string methods;          ///< of `scale`: "local,thermal"; empty: its default
-  std::string row;              ///< of `scale`: the part that its own process does; empty: everything
+  std::string row;              ///< of `scale` and `budgets`: the part that its own process does
   std::uint64_t seed = 1;
   Progress* progress = nullptr;  ///< may be null
 };

@@ -5,35 +5,24 @@
 // are extrapolated, and said to be.
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "heatskin/base/files.h"
-#include "heatskin/base/memory_budget.h"
-#include "heatskin/base/parallel.h"
 #include "heatskin/base/plural.h"
 #include "heatskin/base/stopwatch.h"
+#include "heatskin/study/scale_figure.h"
 #include "heatskin/study/scale_level.h"
 #include "heatskin/training/config.h"
 
 #include "bench/harness.h"
-#include "bench/scale_figure.h"
-
-extern char** environ;
+#include "bench/row_process.h"
 
 namespace heatskin::bench::scale {
 namespace {
@@ -52,18 +41,10 @@ constexpr int kPumpkin = 3000, kFinestPumpkin = 1'000'000;
 /// "--row make:LEVEL:PATH" writes the asset of a level, "--row METHOD" measures it.
 constexpr std::string_view kMake = "make:";
 
-fs::path defaultAsset() {
-  const fs::path folder = assetsFolder();
-  std::error_code ignored;
-  const fs::path spot = folder / "spot" / "spot_triangulated.obj";
-  return !folder.empty() && fs::exists(spot, ignored) ? spot : fs::path();
-}
-
 // ---- in a child ----
 
 Result<void> makeLevel(const BenchOptions& options, int level, const fs::path& path) {
-  return study::writeScaleLevel(options.asset.empty() ? defaultAsset() : options.asset, kPumpkin, level,
-                                path);
+  return study::writeScaleLevel(options.asset.empty() ? spotIfThere() : options.asset, kPumpkin, level, path);
 }
 
 Result<BenchReport> measureRow(const BenchOptions& options) {
@@ -101,72 +82,6 @@ Result<BenchReport> measureRow(const BenchOptions& options) {
 }
 
 // ---- in the parent ----
-
-/// Runs `heatskin bench scale --row ...` and gives its rows by name.
-Result<json> runRow(const BenchOptions& options, const fs::path& asset, const std::string& row,
-                    const fs::path& folder) {
-  const fs::path out = folder / "row.json", err = folder / "row.err";
-  std::vector<std::string> words = {"heatskin",
-                                    "bench",
-                                    "scale",
-                                    "--row",
-                                    row,
-                                    "--json",
-                                    out.string(),
-                                    "--seed",
-                                    std::to_string(options.seed),
-                                    "--threads",
-                                    std::to_string(threadCount()),
-                                    "--max-memory",
-                                    std::to_string(memoryBudget()),
-                                    "--quiet"};
-  if (!asset.empty()) words.insert(words.end(), {"--asset", asset.string()});
-  if (options.steps > 0) words.insert(words.end(), {"--steps", std::to_string(options.steps)});
-  std::vector<char*> argv;
-  for (std::string& word : words)
-    argv.push_back(word.data());
-  argv.push_back(nullptr);
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  pid_t child = 0;
-  const int problem = posix_spawn(&child, "/proc/self/exe", &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (problem != 0) return failure(fmt::format("a row cannot be started: {}", std::strerror(problem)));
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return failure("a row was lost");
-  }
-  if (!WIFEXITED(status)) return failure(fmt::format("a row was ended by signal {}", WTERMSIG(status)));
-  if (WEXITSTATUS(status) != 0) {
-    std::ifstream file(err);
-    std::string line;
-    std::getline(file, line);
-    const std::string_view prefix = "heatskin: error: ";
-    if (line.starts_with(prefix)) line.erase(0, prefix.size());
-    return WEXITSTATUS(status) == 3 ? inputError(line) : failure(line);
-  }
-  const auto text = readFile(out);
-  if (!text) return text.error();
-  const json report = json::parse(text->begin(), text->end(), nullptr, false);
-  if (!report.is_object()) return failure("a row wrote no figures");
-  json values;
-  for (const json& found : report["rows"])
-    values[found["name"].get<std::string>()] = found["value"];
-  return values;
-}
-
-/// A folder for meshes and figures of rows.
-struct TemporaryFolder {
-  fs::path path = fs::temp_directory_path() / fmt::format("heatskin_scale_{}", ::getpid());
-  TemporaryFolder() { fs::create_directories(path); }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-};
 
 /// One method at one level.
 struct Cell {
@@ -264,7 +179,7 @@ Result<BenchReport> runScaleBench(const BenchOptions& options) {
   }
   if (!options.row.empty()) return measureRow(options);
 
-  const fs::path source = options.asset.empty() ? defaultAsset() : options.asset;
+  const fs::path source = options.asset.empty() ? spotIfThere() : options.asset;
   int levels = options.levels > 0 ? options.levels : kLevels;
   if (source.empty()) {
     while ((static_cast<long>(kPumpkin) << (2 * (levels - 1))) > kFinestPumpkin)
@@ -284,13 +199,13 @@ Result<BenchReport> runScaleBench(const BenchOptions& options) {
   for (const Column& column : kColumns)
     report.table.back().emplace_back(column.title);
 
-  const TemporaryFolder folder;
+  const RowFolder folder;
   std::vector<std::vector<Cell>> cells(methods.size());
   for (int level = 0; level < levels; ++level) {
     const fs::path mesh = folder.path / "mesh.glb";
     if (options.progress != nullptr) options.progress->begin(fmt::format("level {}", level + 1), 0);
-    if (auto made =
-            runRow(options, options.asset, fmt::format("{}{}:{}", kMake, level, mesh.string()), folder.path);
+    if (auto made = runRow("scale", options, options.asset,
+                           fmt::format("{}{}:{}", kMake, level, mesh.string()), folder.path);
         !made)
       return made.error();
     double vertices = 0;
@@ -317,7 +232,7 @@ Result<BenchReport> runScaleBench(const BenchOptions& options) {
       if (options.progress != nullptr)
         options.progress->begin(fmt::format("level {}, {}", level + 1, methods[m]), 0);
       Stopwatch watch;
-      auto values = runRow(options, mesh, methods[m], folder.path);
+      auto values = runRow("scale", options, mesh, methods[m], folder.path);
       Cell cell;
       cell.seconds = watch.lap();
       if (values) {
@@ -335,19 +250,19 @@ Result<BenchReport> runScaleBench(const BenchOptions& options) {
   }
   if (options.progress != nullptr) options.progress->end();
 
-  std::vector<FigurePoint> points;
+  std::vector<study::ScalePoint> points;
   for (std::size_t m = 0; m < methods.size(); ++m) {
     for (const Cell& cell : cells[m]) {
       addCell(report, methods[m], cell);
       if (!cell.refused.empty()) continue;
-      for (const char* panel : {"setup_s", "step_ms", "query_mpoints_s", "beyond_mb"}) {
+      for (const char* panel : study::kScalePanels) {
         if (cell.values.contains(panel))
-          points.push_back(
-              {panel, methods[m], cell.values["vertices"], cell.values[panel], cell.extrapolated});
+          points.push_back({panel, methods[m], methods[m], cell.values["vertices"], cell.values[panel],
+                            cell.extrapolated});
       }
     }
   }
-  report.figure = scaleFigure(points);
+  report.figure = drawPlot(study::scalePlot(points));
   return report;
 }
 

@@ -109,7 +109,7 @@ class PairLoops {
   std::size_t pairs() const {
     std::size_t sum = 0;
     for (const local::QueryRow& q : queries_) {
-      sum += tables_.supports->begin[q.face + 1] - tables_.supports->begin[q.face];
+      sum += tables_.supports->of(q.face).count;
     }
     return sum;
   }

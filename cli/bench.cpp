@@ -27,9 +27,12 @@ class Bench : public Verb {
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     app.add_option("--steps", steps_,
-                   "Steps of the fits in `speed` (default: the preset's) and `scale` (default: 300)")
+                   "Steps of the fits in `speed` (default: the preset's), `scale` (300) and `budgets` (150)")
         ->type_name("N")
-        ->check(CLI::Range(kFewestSteps, 1'000'000));
+        ->check(CLI::Range(1, 1'000'000));
+    app.add_option("--budgets", budgets_,
+                   "Numbers of kernels in `budgets` (default: 5000,20000,80000,320000), increasing")
+        ->type_name("LIST");
     app.add_option("--levels", levels_,
                    "Meshes in `scale`: the asset and finer ones, each with four times as many vertices "
                    "(default: 5; spot then ends at 749,570)")
@@ -39,7 +42,7 @@ class Bench : public Verb {
                    "Methods in `scale` (default: local), such as local,thermal,spectral")
         ->type_name("LIST");
     app.add_option("--figure", figure_, "Draw the figures of `scale` into FILE.svg")->type_name("FILE.svg");
-    app.add_option("--row", row_)->group("");  // what `scale` starts a process of its own for
+    app.add_option("--row", row_)->group("");  // what a process of its own is started for
     app.add_flag("--names", names_only_, "Print only the names, for scripts");
     app_ = &app;
     app.footer("Example:\n  heatskin bench walk --json walk.json");
@@ -48,8 +51,8 @@ class Bench : public Verb {
   Result<void> prepare(Session& session) override {
     const auto given = [&](const char* option) { return app_->count(option) > 0; };
     if (name_.empty()) {
-      for (const char* option :
-           {"--asset", "--repeats", "--steps", "--levels", "--methods", "--figure", "--seed", "--threads"}) {
+      for (const char* option : {"--asset", "--repeats", "--steps", "--budgets", "--levels", "--methods",
+                                 "--figure", "--seed", "--threads"}) {
         if (given(option)) {
           return usageError(
               fmt::format("{} needs the NAME of a benchmark; 'heatskin bench' lists them", option));
@@ -58,11 +61,20 @@ class Bench : public Verb {
     } else if (names_only_) {
       return usageError("--names lists all benchmarks; leave out the NAME or --names");
     }
-    if (given("--steps") && name_ != "speed" && name_ != "scale") {
-      return usageError(
-          fmt::format("--steps applies to 'heatskin bench speed' and 'bench scale' only, not to {}", name_));
+    if (given("--steps")) {
+      if (name_ != "speed" && name_ != "scale" && name_ != "budgets") {
+        return usageError(fmt::format(
+            "--steps applies to 'heatskin bench speed', 'bench scale' and 'bench budgets' only, not to {}",
+            name_));
+      }
+      if (steps_ < kFewestSteps && name_ != "budgets")
+        return usageError(fmt::format("--steps must be at least {} for {}", kFewestSteps, name_));
     }
-    for (const char* option : {"--levels", "--methods", "--figure", "--row"}) {
+    if (given("--budgets") && name_ != "budgets")
+      return usageError(fmt::format("--budgets applies to 'heatskin bench budgets' only, not to {}", name_));
+    if (given("--row") && name_ != "budgets" && name_ != "scale")
+      return usageError("--row is for rows of 'heatskin bench scale' and 'bench budgets'");
+    for (const char* option : {"--levels", "--methods", "--figure"}) {
       if (given(option) && name_ != "scale")
         return usageError(fmt::format("{} applies to 'heatskin bench scale' only, not to {}", option, name_));
     }
@@ -86,6 +98,7 @@ class Bench : public Verb {
     options.asset = asset_;
     options.repeats = repeats_;
     options.steps = steps_;
+    options.budgets = budgets_;
     options.levels = levels_;
     options.methods = methods_;
     options.row = row_;
@@ -137,7 +150,7 @@ class Bench : public Verb {
   std::string asset_;
   int repeats_ = bench::BenchOptions{}.repeats;
   int steps_ = 0, levels_ = 0;
-  std::string methods_, figure_, row_;
+  std::string budgets_, methods_, figure_, row_;
   bool names_only_ = false;
 };
 

@@ -137,13 +137,13 @@ class Eval : public Verb {
       if (!second) return second.error();
       other = std::move(*second);
     }
-    return show(session, *fitted, *subject, *reference, *evaluation, other);
+    return show(session, *fitted, *subject, *reference, *evaluation, other, filter);
   }
 
  private:
   Result<void> show(Session& session, const LoadedProduct& fitted, const LoadedAsset& subject,
                     const Reference& reference, const Evaluation& evaluation,
-                    const std::optional<Evaluation>& other) {
+                    const std::optional<Evaluation>& other, std::optional<Filter> filter) {
     const Product& product = fitted.product;
     const SurfaceReport& mesh = product.surface->report();
     Console& console = session.console;
@@ -158,11 +158,20 @@ class Eval : public Verb {
       }
     }
     json["mapped_reference"] = reference.mapped();
+    EvaluationOptions with_filter = options_;
+    with_filter.filter = filter.value_or(fitFilter(product.info));
+    const std::optional<double> fallback = fallbackPsnr(fitted, subject, with_filter);
+    json["fallback_psnr"] = fallback ? jsonNumber(*fallback) : Json();
+    const auto contents = keptContents(fitted, subject);
+    if (!contents) return contents.error();
+    json["kept"] = contents->kept;
+    json["dropped"] = contents->dropped;
     json["kernels"] = product.kernels.size();
     for (const char* key : {"init_s", "preprocess_s", "optimise_s", "median_step_ms"})
       json[key] = nullptr;  // known to fit only
     json["peak_rss_mb"] = jsonNumber(static_cast<double>(peakResidentBytes()) * 1e-6);
     json["model_bytes"] = product.model_bytes;
+    json["chart_bytes"] = product.chart_bytes;
     json["bytes_per_kernel"] = jsonNumber(product.bytesPerKernel());
     json["method"] = methodName(fitted.texture.options());
     json["fitted_method"] = methodName(product.options);
@@ -186,6 +195,7 @@ class Eval : public Verb {
           rows.insert(rows.begin() + static_cast<std::ptrdiff_t>(at++), {label + ", paper", value});
       }
     }
+    if (fallback) rows.emplace_back("without kernels", fmt::format("PSNR {} dB", fixed(*fallback, 2)));
     rows.emplace_back("kernels", kernelsInBytes(product));
     rows.emplace_back("fit",
                       fmt::format("method {}{}{}, {}, seed {}", methodName(product.options),
@@ -194,6 +204,8 @@ class Eval : public Verb {
                                   product.info.seed));
     if (methodOf(fitted.texture.options()) != methodOf(product.options))
       rows.emplace_back("evaluated as", std::string(methodName(fitted.texture.options())));
+    if (const std::string line = keptLine(contents->kept, contents->dropped); !line.empty())
+      rows.emplace_back("input", line);
     console.heading(oneLine(displayPath(std::filesystem::path(file_).filename())));
     std::vector<std::vector<std::string>> lines;
     for (const auto& [label, value] : rows)

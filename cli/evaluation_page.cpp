@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/io/encode_webp.h"
@@ -61,9 +62,11 @@ std::string decibels(double psnr) {
 void addEvaluation(Json& document, const Evaluation& evaluation) {
   addDecibels(document, "surface_psnr", evaluation.surface_psnr_nearest);
   addDecibels(document, "surface_psnr_filtered", evaluation.surface_psnr_filtered);
-  if (evaluation.channels.size() > 1) {
-    for (const ChannelQuality& channel : evaluation.channels)
-      addDecibels(document["channels"][channel.name], "psnr", channel.psnr);
+  document["channels"] = Json::object();
+  for (const ChannelQuality& channel : evaluation.channels) {
+    Json& figures = document["channels"][channel.name];
+    addDecibels(figures, "psnr", channel.psnr);
+    if (channel.iou) figures["iou"] = jsonNumber(*channel.iou);
   }
   document["surface_samples"] = evaluation.surface_samples;
   document["surface_max_error"] = jsonNumber(evaluation.surface_max_error);
@@ -125,7 +128,9 @@ ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
                   decibels(evaluation.surface_psnr_filtered), decibels(evaluation.surface_psnr_nearest),
                   grouped(evaluation.surface_samples), filterPhrase(evaluation.filter_used)));
   for (const ChannelQuality& channel : evaluation.channels) {
-    if (channel.name != "base_color") rows.emplace_back(channel.name, decibels(channel.psnr));
+    if (channel.name == "base_color") continue;
+    rows.emplace_back(channel.name, decibels(channel.psnr) +
+                                        (channel.iou ? fmt::format(", IoU {:.4f}", *channel.iou) : ""));
   }
   if (evaluation.visible_share < 1)
     rows.emplace_back("visible", fmt::format("{} of the surface; the rest is not counted",
@@ -170,6 +175,14 @@ std::string kernelsInBytes(const Product& product) {
   return fmt::format("{} in {}, {} bytes each", grouped(product.kernels.size()),
                      humanBytes(static_cast<double>(product.model_bytes)),
                      fixed(product.bytesPerKernel(), 1));
+}
+
+std::string keptLine(const std::vector<std::string>& kept, const std::vector<std::string>& dropped) {
+  std::string line;
+  if (!kept.empty()) line = fmt::format("kept {}", fmt::join(kept, ", "));
+  if (!dropped.empty())
+    line += fmt::format("{}dropped {}", line.empty() ? "" : "; ", fmt::join(dropped, ", "));
+  return oneLine(line);
 }
 
 ReportPage::Rows evaluationTiles(const Evaluation& evaluation) {

@@ -36,6 +36,9 @@ ReportPage::Rows evaluationRows(const Evaluation& evaluation);
 /// "5,000 in 57.9 kB, 11.6 bytes each".
 std::string kernelsInBytes(const Product& product);
 
+/// "kept animations, skins; dropped baseColorTexture"; empty if there is nothing to say.
+std::string keptLine(const std::vector<std::string>& kept, const std::vector<std::string>& dropped);
+
 /// The figures that meet the eye first.
 ReportPage::Rows evaluationTiles(const Evaluation& evaluation);
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
+#include "heatskin/pipeline/attach_product.h"
 #include "heatskin/pipeline/hktex_model.h"
 #include "heatskin/product/product.h"
 
@@ -21,10 +22,14 @@ class Export : public Verb {
  public:
   void describe(CLI::App& app) override {
     app.add_option("FILE", file_, "A product: the .glb that 'heatskin fit' wrote")->required();
-    app.add_flag("--hktex", hktex_, "Write a model of the HKTex authors (.npz)")->required();
-    app.add_option("-o,--output", output_, "The file to write")->required()->type_name("MODEL.npz");
+    app.add_flag("--hktex", hktex_, "Write a model of the HKTex authors (.npz)");
+    app.add_flag("--sidecar", sidecar_,
+                 "Write the kernels with the positions and triangles they need and nothing else (.glb), for "
+                 "'heatskin attach'");
+    app.add_option("-o,--output", output_, "The file to write")->required()->type_name("FILE");
     app.footer(
-        "The model belongs to the product's mesh: faces are numbered as in the product, all meshes one after "
+        "An HKTex model belongs to the product's mesh: faces are numbered as in the product, all meshes one "
+        "after "
         "the\n"
         "other. It holds base colours alone, in half precision. Only kernels of length 1 fit into it, those "
         "of the\n"
@@ -38,12 +43,37 @@ class Export : public Verb {
   bool random() const override { return false; }
 
   Result<void> prepare(Session& session) override {
+    if (hktex_ == sidecar_)
+      return usageError("give either --hktex or --sidecar; see 'heatskin export --help'");
     session.files.reads(file_, "FILE");
-    session.files.writes(output_, "-o", ".npz");
+    session.files.writes(output_, "-o", hktex_ ? ".npz" : ".glb");
     return {};
   }
 
-  Result<void> run(Session& session) override {
+  Result<void> run(Session& session) override { return hktex_ ? writeModel(session) : writeSidecar(session); }
+
+ private:
+  Result<void> writeSidecar(Session& session) {
+    auto asset = readAsset(session, file_);
+    if (!asset) return asset.error();
+    const auto product = decodeProduct(std::move(*asset));
+    if (!product) return product.error();
+    warnAbout(session, file_, product->notices);
+    const auto bytes = encodeSidecar(*product);
+    if (!bytes) return bytes.error().prefixed(displayPath(file_) + ": ");
+    if (auto saved = saveBytes(output_, *bytes); !saved) return saved;
+    Console& console = session.console;
+    console.heading(oneLine(displayPath(std::filesystem::path(output_).filename())));
+    console.table({{"kernels", grouped(product->kernels.size())},
+                   {"size", humanBytes(static_cast<double>(bytes->size()))}});
+    return saveJson(console, session.common.json,
+                    {{"file", displayPath(output_)},
+                     {"product", displayPath(file_)},
+                     {"kernels", product->kernels.size()},
+                     {"bytes", bytes->size()}});
+  }
+
+  Result<void> writeModel(Session& session) {
     auto asset = readAsset(session, file_);
     if (!asset) return asset.error();
     const auto product = decodeProduct(std::move(*asset), Method::kSpectral);
@@ -78,9 +108,8 @@ class Export : public Verb {
                      {"bytes", bytes.size()}});
   }
 
- private:
   std::string file_, output_;
-  bool hktex_ = false;
+  bool hktex_ = false, sidecar_ = false;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,6 +21,7 @@
 #include "heatskin/pipeline/pipeline.h"
 #include "heatskin/training/config.h"
 
+#include "cli/evaluation_page.h"
 #include "cli/fit_job.h"
 #include "cli/fit_options.h"
 #include "cli/inputs.h"
@@ -81,6 +83,12 @@ class Fit : public Verb {
                    "paper's formula). Default: paper with preset paper, auto with the others")
         ->type_name("FILTER")
         ->check(CLI::IsMember(filterChoices()));
+    app.add_option("--channels", channels_,
+                   "What is fitted, separated by commas: base_color, alpha, metallic, roughness, ...\n"
+                   "(default: what varies over the surface; base_color alone with preset paper).\n"
+                   "roughness:0.5 also sets its weight")
+        ->type_name("NAMES")
+        ->delimiter(',');
     app.add_option("--kernels", kernels_,
                    "Number of kernels, or auto: the fit runs in stages with more and more kernels until it "
                    "reaches the\n"
@@ -108,14 +116,23 @@ class Fit : public Verb {
     auto* fallback =
         app.add_option(
                "--fallback", fallback_,
-               "What programs see that do not know kernels: vertex (colours at the vertices), original "
+               "What programs see that do not know kernels: texture (a small image of the kernels' colours "
+               "where\n"
+               "the input had one, else colours at the vertices), vertex (colours at the vertices), original "
                "(the\n"
                "input's textures, which stay in the file) or none (one colour)")
             ->type_name("NAME")
             ->check(
                 CLI::IsMember(std::vector<std::string>(std::begin(kFallbackNames), std::end(kFallbackNames))))
             ->capture_default_str();
+    app.add_flag("--no-charts", no_charts_,
+                 "Leave out where each kernel reaches: the smallest file, but only heatskin itself can then\n"
+                 "evaluate it exactly");
     app.add_flag("--keep-textures", keep_textures_, "The same as --fallback original")->excludes(fallback);
+    app.add_flag("--extras", extras_,
+                 "Also write the kernels into the scene's extras, which programs keep that drop extensions "
+                 "they do\n"
+                 "not know; they take a third more bytes there");
     app.add_flag("--resume", resume_,
                  "Resume from the checkpoint; a missing one is an error. --resume=auto starts over if it is "
                  "missing or damaged");
@@ -163,6 +180,12 @@ class Fit : public Verb {
         openAssetToFit(std::move(*asset), job_.config.evaluator.method, openOptions(session));
     if (!subject) return subject.error();
     warnAbout(session, *subject);
+    // The published method knows colours.
+    if (app_->count("--channels") > 0 || job_.config.preset != "paper") {
+      const auto layout = chosenChannels(*subject);
+      if (!layout) return layout.error();
+      job_.layout = *layout;
+    }
     const auto outcome = runFit(session, *subject, job_);
     if (!outcome) return outcome.error();
 
@@ -179,17 +202,47 @@ class Fit : public Verb {
     lines.push_back(
         {"file", fmt::format("{}, options in {}", humanBytes(static_cast<double>(outcome->bytes.size())),
                              oneLine(displayPath(job_.resolved)))});
+    if (!outcome->why_larger.empty()) {
+      const auto input = static_cast<double>(subject->asset.input_bytes);
+      lines.push_back(
+          {"larger", fmt::format("than the input ({}): it adds {}", humanBytes(input), outcome->why_larger)});
+    }
     console.table(lines);
     return saveJson(console, session.common.json, json);
   }
 
  private:
+  /// Channels as they were named, with the weights that were given after a colon.
+  Result<ChannelLayout> chosenChannels(const LoadedAsset& subject) const {
+    std::vector<std::string> names;
+    std::map<std::string, double> weights;
+    for (const std::string& given : channels_) {
+      const std::size_t colon = given.find(':');
+      names.push_back(given.substr(0, colon));
+      if (colon == std::string::npos) continue;
+      double weight = 0;
+      const char* end = given.data() + given.size();
+      const auto [stop, problem] = std::from_chars(given.data() + colon + 1, end, weight);
+      if (problem != std::errc() || stop != end || !(weight >= 1e-3 && weight <= 1e3)) {
+        return usageError(
+            fmt::format("--channels {}: a weight is a number from 0.001 to 1000", oneLine(given)));
+      }
+      weights[names.back()] = weight;
+    }
+    auto layout = fitChannels(subject, names, job_.config.train.filter);
+    if (!layout || weights.empty()) return layout;
+    std::vector<ChannelGroup> groups(layout->groups().begin(), layout->groups().end());
+    for (ChannelGroup& group : groups) {
+      if (const auto found = weights.find(group.name); found != weights.end()) group.weight = found->second;
+    }
+    return ChannelLayout::make(std::move(groups));
+  }
+
   /// What the file has and has not of the input, and what it looks like without kernels.
   static std::vector<std::vector<std::string>> fileLines(const FitOutcome& outcome) {
     std::vector<std::vector<std::string>> lines;
-    if (!outcome.kept.empty()) lines.push_back({"kept", fmt::format("{}", fmt::join(outcome.kept, ", "))});
-    if (!outcome.dropped.empty())
-      lines.push_back({"dropped", fmt::format("{}", fmt::join(outcome.dropped, ", "))});
+    if (const std::string line = keptLine(outcome.kept, outcome.dropped); !line.empty())
+      lines.push_back({"input", line});
     if (outcome.fallback_psnr)
       lines.push_back({"without kernels", fmt::format("{} dB", fixed(*outcome.fallback_psnr, 2))});
     return lines;
@@ -231,10 +284,12 @@ class Fit : public Verb {
     session.files.locks(job.control.checkpoint);
     job.control.checkpoint_interval_s = interval_;
     job.evaluate = !no_eval_;
+    job.charts = !no_charts_;
     if (keep_textures_) fallback_ = "original";
     job.fallback =
         static_cast<Fallback>(std::find(std::begin(kFallbackNames), std::end(kFallbackNames), fallback_) -
                               std::begin(kFallbackNames));
+    job.extras = extras_;
     // A budget that the user named stays.
     job.keep_budget = app_->count("--kernels") > 0 || app_->count("--max-kernels") > 0 ||
                       !config_file_.empty() ||
@@ -339,6 +394,7 @@ class Fit : public Verb {
 
   CLI::App* app_ = nullptr;
   FitJob job_;
+  std::vector<std::string> channels_;
   std::string asset_, output_, config_file_, checkpoint_, resume_, filter_;
   std::string method_, preset_ = "default";
   std::vector<std::string> assignments_;
@@ -346,8 +402,8 @@ class Fit : public Verb {
   std::string kernels_, max_bytes_;
   double target_psnr_ = 0, max_seconds_ = 0;
   double interval_ = 10;
-  std::string fallback_ = std::string(kFallbackNames[0]);
-  bool no_eval_ = false, keep_textures_ = false;
+  std::string fallback_ = "texture";
+  bool no_eval_ = false, keep_textures_ = false, extras_ = false, no_charts_ = false;
 };
 
 }  // namespace

@@ -161,8 +161,10 @@ Json fitJson(const LoadedAsset& asset, const FitJob& job, const FitOutcome& outc
   json["peak_rss_mb"] = jsonNumber(static_cast<double>(peakResidentBytes()) * 1e-6);
   json["memory_estimate_bytes"] = fit.memory_estimate_bytes > 0 ? Json(fit.memory_estimate_bytes) : Json();
   json["model_bytes"] = outcome.stored->product.model_bytes;
+  json["chart_bytes"] = outcome.stored->product.chart_bytes;
   json["bytes_per_kernel"] = jsonNumber(outcome.stored->product.bytesPerKernel());
   json["file_bytes"] = outcome.bytes.size();
+  json["input_bytes"] = asset.asset.input_bytes;
   json["fallback"] = kFallbackNames[static_cast<std::size_t>(job.fallback)];
   json["fallback_psnr"] = outcome.fallback_psnr ? jsonNumber(*outcome.fallback_psnr) : Json();
   json["kept"] = outcome.kept;
@@ -203,6 +205,11 @@ ReportPage::Rows fitRows(const FitOutcome& outcome) {
                                 outcome.evaluation ? fmt::format(", quantisation cost {} dB",
                                                                  fixed(outcome.quantisation_loss_db, 3))
                                                    : std::string()));
+  const std::size_t chart_bytes = outcome.stored->product.chart_bytes;
+  rows.emplace_back("charts", chart_bytes > 0
+                                  ? fmt::format("{}: any reader can tell where each kernel reaches",
+                                                humanBytes(static_cast<double>(chart_bytes)))
+                                  : "none: only heatskin evaluates this file exactly");
   if (!fit.history.stages.empty()) rows.emplace_back("budget", budgetText(outcome));
   rows.emplace_back(
       "fit",

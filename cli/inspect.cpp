@@ -244,10 +244,15 @@ void showKernels(Console& console, const Product& product) {
 
 /// The keys of `fit --json` and `eval --json`.
 Json kernelsJson(const Product& product) {
-  return {{"kernels", product.kernels.size()},   {"method", methodName(product.options)},
-          {"model_bytes", product.model_bytes},  {"bytes_per_kernel", jsonNumber(product.bytesPerKernel())},
-          {"generator", product.info.generator}, {"preset", product.info.preset},
-          {"seed", product.info.seed},           {"steps", product.info.steps}};
+  return {{"kernels", product.kernels.size()},
+          {"method", methodName(product.options)},
+          {"model_bytes", product.model_bytes},
+          {"chart_bytes", product.chart_bytes},
+          {"bytes_per_kernel", jsonNumber(product.bytesPerKernel())},
+          {"generator", product.info.generator},
+          {"preset", product.info.preset},
+          {"seed", product.info.seed},
+          {"steps", product.info.steps}};
 }
 
 Json problemsJson(const SurfaceReport& report) {

@@ -14,12 +14,14 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "heatskin/base/files.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/io/table_file.h"
+#include "heatskin/pipeline/channel_pictures.h"
 #include "heatskin/pipeline/pipeline.h"
 #include "heatskin/product/product.h"
 #include "heatskin/texture/kernel_texture.h"
@@ -115,13 +117,19 @@ class Query : public Verb {
     app.add_flag(
         "--coverage", coverage_,
         "Add a fourth column, the coverage (sum of kernel weights); below 1 the mean colour shows through");
+    app.add_flag("--channels", channels_,
+                 "All channels of the product instead of r,g,b alone; the header has their names");
     app_ = &app;
     app.footer(
         "x,y,z are in the coordinates of the file; the colour is that of the nearest surface point.\n"
         "face is the number of a triangle: counted from 0 through the file's instances, their primitives and "
         "the\n"
         "triangles of these. b0,b1,b2 are barycentric coordinates for its corners, in the order of the "
-        "file.\n\n"
+        "file.\n"
+        "With --channels the columns are r,g,b (base_color, sRGB), alpha, metallic, emissive_r, ... as far "
+        "as "
+        "the\n"
+        "product has them: final values, with factors; emissive is linear light.\n\n"
         "Example:\n"
         "  heatskin query spot.glb --points points.csv\n"
         "  echo 0.1,0.2,0.3 | heatskin query spot.glb --points - --no-header\n"
@@ -172,19 +180,29 @@ class Query : public Verb {
     const KernelTexture& texture = opened->texture;
     const double preprocess_s = stopwatch.lap();
     const std::size_t count = found->points.size();
-    std::vector<Vec3f> colors(count);
-    std::vector<float> weights(count);
+    std::vector<std::string> names = {"r", "g", "b"};
+    if (channels_) names = channelColumns(texture.layout());
+    std::vector<float> values(count * names.size()), weights(count);
     stopwatch.lap();
-    texture.colors(found->points, colors, weights);
+    if (channels_) {
+      texture.values(found->points, values, weights);
+    } else {
+      std::vector<Vec3f> colors(count);
+      texture.colors(found->points, colors, weights);
+      for (std::size_t i = 0; i < count; ++i)
+        std::copy_n(colors[i].data(), 3, values.data() + 3 * i);
+    }
     const double query_s = stopwatch.lap();
 
-    if (auto written = write(session, colors, weights); !written) return written;
+    if (auto written = write(session, names, values, weights); !written) return written;
     Json json;
+    json["columns"] = names;
     json["file"] = file_;
     json["points"] = count;
     json["method"] = methodName(texture.options());
     json["kernels"] = texture.kernels().size();
     json["model_bytes"] = opened->product.model_bytes;
+    json["chart_bytes"] = opened->product.chart_bytes;
     json["preprocess_s"] = jsonNumber(preprocess_s);
     json["query_s"] = jsonNumber(query_s);
     json["query_mpoints_s"] = jsonNumber(query_s > 0 ? 1e-6 * static_cast<double>(count) / query_s : 0);
@@ -198,22 +216,45 @@ class Query : public Verb {
   }
 
  private:
-  Result<void> write(Session& session, std::span<const Vec3f> colors, std::span<const float> weights) {
-    const std::size_t columns = coverage_ ? 4 : 3;
+  /// Names of the columns of all channels.
+  static std::vector<std::string> channelColumns(const ChannelLayout& layout) {
+    std::vector<std::string> names;
+    for (const ChannelGroup& group : layout.groups()) {
+      for (std::size_t c = 0; c < group.count; ++c) {
+        const char* const color[] = {"r", "g", "b"};
+        if (group.name == "base_color") {
+          names.emplace_back(color[c]);
+        } else if (group.count == 1) {
+          names.push_back(group.name);
+        } else if (isColorChannel(group.name)) {
+          names.push_back(fmt::format("{}_{}", group.name, color[c]));
+        } else {
+          names.push_back(fmt::format("{}_{}", group.name, c));
+        }
+      }
+    }
+    return names;
+  }
+
+  Result<void> write(Session& session, std::vector<std::string> names, std::span<const float> found,
+                     std::span<const float> weights) {
+    const std::size_t channels = names.size(), columns = channels + (coverage_ ? 1 : 0);
+    if (coverage_) names.emplace_back("coverage");
     std::vector<float> values;
-    values.reserve(columns * colors.size());
-    for (std::size_t i = 0; i < colors.size(); ++i) {
-      values.insert(values.end(), {colors[i][0], colors[i][1], colors[i][2]});
+    values.reserve(columns * weights.size());
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      const auto row = found.subspan(i * channels, channels);
+      values.insert(values.end(), row.begin(), row.end());
       if (coverage_) values.push_back(weights[i]);
     }
     if (npy_) return saveBytes(output_, encodeNpy(values, columns));
-    std::string text = no_header_ ? "" : coverage_ ? "r,g,b,coverage\n" : "r,g,b\n";
+    std::string text = no_header_ ? std::string() : fmt::format("{}\n", fmt::join(names, ","));
     text += encodeCsv(values, columns);
     return output_.empty() ? session.console.writeStdout(text) : saveText(output_, text);
   }
 
   std::string file_, points_, output_;
-  bool coverage_ = false, no_header_ = false, npy_ = false;
+  bool coverage_ = false, channels_ = false, no_header_ = false, npy_ = false;
   const CLI::App* app_ = nullptr;
 };
 

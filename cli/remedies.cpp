@@ -18,6 +18,11 @@ constexpr Remedy kRemedies[] = {
     {error_code::kUnknownOption, "; 'heatskin fit --list-options' lists all"},
     {error_code::kOtherMethod, " (fit --method)"},
     {error_code::kNoKernels, "; give a product, the .glb that 'heatskin fit' wrote"},
+    {error_code::kOtherGeometry,
+     "; 'heatskin attach PRODUCT --to FILE' attaches those of the original product"},
+    {error_code::kOtherShape,
+     "; kernels can be attached to the same triangles only, and carrying them over to another shape is not "
+     "possible yet"},
     {error_code::kNoCheckpoint, "; start without --resume"},
     {error_code::kDamagedCheckpoint, "; start over without --resume"},
     {error_code::kOtherCheckpoint, " or start over without --resume"},

@@ -16,9 +16,11 @@
 #include "heatskin/base/memory_budget.h"
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/evaluation/reference.h"
+#include "heatskin/pipeline/channel_pictures.h"
 #include "heatskin/rendering/atlas.h"
 #include "heatskin/rendering/camera.h"
 #include "heatskin/rendering/contact_sheet.h"
+#include "heatskin/rendering/lit.h"
 #include "heatskin/rendering/photograph.h"
 
 #include "cli/inputs.h"
@@ -93,12 +95,18 @@ class Render : public Verb {
         ->type_name("E")
         ->check(CLI::Range(-90.0, 90.0));
     app.add_flag("--sheet", sheet_, "Put all views on one contact sheet");
-    app.add_option("--mode", mode_,
-                   "shaded (studio light), albedo (unlit colours), normals; for a product also error (needs "
-                   "--reference) and coverage")
+    app.add_option(
+           "--mode", mode_,
+           "shaded (studio light on base colours), pbr (whole materials: metal, roughness, normal maps, "
+           "emission), albedo (unlit colours), normals; for a product also error (needs --reference) "
+           "and coverage")
         ->type_name("MODE")
-        ->check(CLI::IsMember({"albedo", "shaded", "normals", "error", "coverage"}))
+        ->check(CLI::IsMember({"albedo", "shaded", "pbr", "normals", "error", "coverage"}))
         ->capture_default_str();
+    app.add_option("--channel", channel_,
+                   "Draw one channel of the material instead, unlit: base_color, alpha, metallic, roughness, "
+                   "...")
+        ->type_name("NAME");
     app.add_option("--reference", reference_file_, "The asset a product was fitted to, for --mode error")
         ->type_name("ASSET");
     app.add_option("--error-full", error_full_, "Error that is shown brightest, in 8-bit levels")
@@ -117,9 +125,9 @@ class Render : public Verb {
                    "colours are exact)")
         ->type_name("N")
         ->check(CLI::Range(1, 8));
-    app.add_flag(
-        "--path-traced", path_traced_,
-        "Trace paths of light, so that the picture looks like a photograph (mode shaded; takes longer)");
+    app.add_flag("--path-traced", path_traced_,
+                 "Trace paths of light, so that the picture looks like a photograph (modes shaded and pbr; "
+                 "takes longer)");
     app.add_option("--samples", path_samples_, "Samples per pixel of --path-traced; powers of two are best")
         ->type_name("N")
         ->check(CLI::Range(1, 65536))
@@ -145,6 +153,12 @@ class Render : public Verb {
         "faces\n"
         "are drawn, except that blended materials that are not doubleSided show only their front.\n"
         "--background transparent keeps alpha and leaves out the shadow on the floor.\n"
+        "--mode pbr shows materials: metal, roughness, normal maps, occlusion, emission, clearcoat, sheen, "
+        "under "
+        "the\n"
+        "lamps of a studio that are reflected in them; nothing casts shadows, unless --path-traced is added, "
+        "which\n"
+        "leaves out clearcoat, sheen and occlusion. mode shaded shows base colours alone.\n"
         "--path-traced adds soft shadows of large lamps and the light between the parts of the object. Four "
         "times\n"
         "the --samples halve the noise and take four times as long.\n\n"
@@ -154,10 +168,14 @@ class Render : public Verb {
         "kernel\n"
         "weights: dark red is 0, pale is 1 (covered), blue-green is 4; below 1 colours fade to the mean "
         "colour.\n"
-        "The colour scale is added below the picture, which gets taller by it.\n\n"
+        "The colour scale is added below the picture, which gets taller by it.\n"
+        "--channel shows numbers as grey, 0 black and the largest value white; colours in linear light "
+        "(emissive)\n"
+        "are converted for display.\n\n"
         "Example:\n"
         "  heatskin render model.glb -o model.png --size 1024\n"
         "  heatskin render model.glb -o views.png --views 8 --sheet\n"
+        "  heatskin render model.glb -o material.png --mode pbr\n"
         "  heatskin render model.glb -o photo.png --path-traced --samples 256 --size 1024\n"
         "  heatskin render fitted.glb -o error.png --mode error --reference model.glb --views 8 --sheet");
   }
@@ -201,6 +219,11 @@ class Render : public Verb {
                       "has transparency",
                       file_));
     }
+    if (!channel_.empty()) {
+      const auto picture = channelColors(*subject, channel_, filter());
+      if (!picture) return picture.error();
+      return draw(session, *subject, *picture);
+    }
     if (mode_ != "error") return draw(session, *subject, colors(*subject));
 
     const auto truth = openAsset(session, reference_file_, options);
@@ -238,6 +261,11 @@ class Render : public Verb {
                         background_));
       }
     }
+    if (app_->count("--channel") > 0) {
+      if (app_->count("--mode") > 0 && mode_ != "albedo")
+        return usageError("--channel draws unlit values; leave out --mode, or give albedo");
+      mode_ = "albedo";
+    }
     if (mode_ == "error" && reference_file_.empty()) {
       return usageError(
           "--mode error needs --reference ASSET, the asset that the product was fitted to; see 'heatskin "
@@ -257,8 +285,8 @@ class Render : public Verb {
     const auto idle = [&](const std::string& option, const std::string& with, const std::string& remedy) {
       return usageError(fmt::format("{} has no effect {}; {}", option, with, remedy));
     };
-    if (path_traced_ && mode_ != "shaded")
-      return idle("--path-traced", "in mode " + mode_, "only mode shaded has light");
+    if (path_traced_ && mode_ != "shaded" && mode_ != "pbr")
+      return idle("--path-traced", "in mode " + mode_, "only modes shaded and pbr have light");
     if (path_traced_) {
       if (given("--aa")) return idle("--aa", "with --path-traced", "use --samples");
       if (given("--wire")) return idle("--wire", "with --path-traced", "leave one of them out");
@@ -269,7 +297,7 @@ class Render : public Verb {
       for (const char* option : {"--elevation", "--wire", "--aa", "--sheet", "--path-traced"}) {
         if (given(option)) return idle(option, "with --atlas", "leave one of them out");
       }
-      if (given("--mode") && (mode_ == "shaded" || mode_ == "normals"))
+      if (given("--mode") && (mode_ == "shaded" || mode_ == "pbr" || mode_ == "normals"))
         return idle("--mode " + mode_, "with --atlas, which has no light", "leave one of them out");
     }
     if (given("--elevation") && (view_ >= 0 || views_ > 0))
@@ -281,7 +309,7 @@ class Render : public Verb {
       return idle("--background transparent", "with --sheet, whose labels need a background",
                   "leave out --sheet for one file per picture");
     if (no_legend_ && !map()) return idle("--no-legend", "in mode " + mode_, "only maps have a scale");
-    if (given("--filter") && (mode_ == "normals" || mode_ == "coverage") && !atlas_)
+    if (given("--filter") && mode_ == "coverage" && !atlas_)
       return idle("--filter", "in mode " + mode_, "no texture is read there");
     return {};
   }
@@ -349,19 +377,50 @@ class Render : public Verb {
     return atlas_ ? drawAtlas(session, subject, colors) : drawViews(session, subject, colors);
   }
 
-  Picture drawView(const Surface& surface, const ColorSource& colors, const Transparency& transparency,
-                   const Camera& camera, const PartDone& progress) const {
+  /// What pictures of a file are drawn from.
+  struct Sources {
+    const Surface* surface = nullptr;
+    ColorSource colors;
+    Transparency transparency;
+    std::vector<std::array<Vec3f, 3>> normals;  // [F]; or empty: nothing needs them
+    MaterialSource materials;                   ///< null: nothing needs them
+  };
+
+  Sources sources(const LoadedFile& subject, const ColorSource& colors) const {
+    Sources result{&subject.surface(), colors, subject.transparency(filter()), {}, {}};
+    if (mode_ == "shaded" || mode_ == "pbr" || mode_ == "normals") result.normals = subject.normals();
+    if (mode_ == "pbr" || mode_ == "normals") result.materials = subject.materials(filter());
+    return result;
+  }
+
+  Picture drawView(const Sources& from, const Camera& camera, const PartDone& progress) const {
+    const Surface& surface = *from.surface;
+    const ColorSource& colors = from.colors;
+    const Transparency& transparency = from.transparency;
     if (path_traced_) {
       PhotographOptions options;
       options.samples = path_samples_;
+      options.normals = from.normals;
+      options.materials = from.materials;
       if (background_color_) options.background_top = options.background_bottom = *background_color_;
       options.transparency = &transparency;
       options.transparent_background = transparent_;
       options.progress = progress;
       return renderPhotograph(surface, camera, size_.width, size_.height, colors, options);
     }
+    if (mode_ == "pbr") {
+      LitOptions options;
+      if (samples_ > 0) options.supersampling = samples_;
+      if (background_color_) options.background_top = options.background_bottom = *background_color_;
+      options.wire.width = static_cast<float>(wire_);
+      options.transparency = &transparency;
+      options.transparent_background = transparent_;
+      options.progress = progress;
+      return renderLit(surface, camera, size_.width, size_.height, from.materials, options);
+    }
     if (mode_ == "shaded") {
       ShadedOptions options;
+      options.normals = from.normals;
       if (samples_ > 0) options.supersampling = samples_;
       if (background_color_) options.background_top = options.background_bottom = *background_color_;
       options.wire.width = static_cast<float>(wire_);
@@ -377,8 +436,8 @@ class Render : public Verb {
     options.progress = progress;
     if (background_color_) options.background = *background_color_;
     options.wire.width = static_cast<float>(wire_);
-    return mode_ == "normals" ? renderNormals(surface, camera, size_.width, size_.height, options)
-                              : renderAlbedo(surface, camera, size_.width, size_.height, colors, options);
+    if (mode_ != "normals") return renderAlbedo(surface, camera, size_.width, size_.height, colors, options);
+    return renderNormals(surface, camera, size_.width, size_.height, options, normalsOf(from.materials));
   }
 
   Json summary(const LoadedFile& subject) const {
@@ -387,6 +446,7 @@ class Render : public Verb {
             {"mode", atlas_ && !map() ? "albedo" : mode_},
             {"path_traced", path_traced_},
             {"atlas", atlas_},
+            {"channel", channel_.empty() ? Json() : Json(channel_)},
             {"filter", filter_},
             {"width", size_.width},
             {"height", size_.height},
@@ -396,16 +456,16 @@ class Render : public Verb {
   Result<void> drawViews(Session& session, const LoadedFile& subject, const ColorSource& colors) {
     Console& console = session.console;
     const std::vector<View> wanted = views(subject);
-    const Transparency transparency = subject.transparency(filter());
+    const Sources from = sources(subject, colors);
     Json json = summary(subject);
     std::vector<ImageF> pictures;
     std::vector<std::string> labels;
     console.begin("drawing", 100 * wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const std::string which = fmt::format("picture {} of {}", i + 1, wanted.size());
-      const Picture picture = drawView(
-          subject.surface(), colors, transparency, wanted[i].camera,
-          [&](double part) { console.update(100 * i + static_cast<std::size_t>(100 * part), which); });
+      const Picture picture = drawView(from, wanted[i].camera, [&](double part) {
+        console.update(100 * i + static_cast<std::size_t>(100 * part), which);
+      });
       double covered = 0;
       for (const float c : picture.coverage)
         covered += static_cast<double>(c);
@@ -476,7 +536,7 @@ class Render : public Verb {
   }
 
   const CLI::App* app_ = nullptr;
-  std::string file_, reference_file_, output_, size_text_, background_;
+  std::string file_, reference_file_, output_, size_text_, background_, channel_;
   std::string mode_ = "shaded", filter_ = "auto";
   int view_ = -1, views_ = 0, turntable_ = 0, samples_ = 0;
   double azimuth_ = 0, elevation_ = 20, wire_ = 0;

@@ -67,6 +67,11 @@ class StudyVerb : public Verb {
         ->type_name("DIR");
     app.add_option("--seeds", seeds_, "Seeds, separated by commas (default: the study's own)")
         ->type_name("LIST");
+    app.add_option("--meshes", meshes_, "Only runs on these meshes of the study, names separated by commas")
+        ->type_name("LIST");
+    app.add_option("--methods", methods_,
+                   "Only runs of these methods of the study, names separated by commas")
+        ->type_name("LIST");
     app.add_option("--jobs", jobs_,
                    "Runs side by side with one thread each; timed studies run alone (default: all cores)")
         ->type_name("N")
@@ -80,6 +85,7 @@ class StudyVerb : public Verb {
     app.add_option("--execute", work_)->group("");
     app.add_option("--outcome", outcome_)->group("");
     app.add_option("--row-folder", row_folder_)->group("");
+    app.add_option("--fits", fits_)->group("");
     app.footer(
         "Writes DIR/NAME.json, .csv, .md and .svg, and a row of each run under DIR/rows. Runs that are "
         "finished are\n"
@@ -127,7 +133,9 @@ class StudyVerb : public Verb {
     if (name_ == kMerge) return merge(session);
 
     const study::Study& study = *study::studyNamed(name_);
-    const auto runs = study.plan(settings_);
+    auto planned = study.plan(settings_);
+    if (!planned) return planned.error();
+    const auto runs = study::chooseRuns(std::move(*planned), listed(meshes_), listed(methods_));
     if (!runs) return runs.error();
     session.graceful.emplace();
     study::RunnerOptions options;
@@ -135,27 +143,31 @@ class StudyVerb : public Verb {
     options.jobs = jobsOf(session, study);
     options.max_seconds = max_seconds_;
     options.max_bytes = memoryBudget();
-    options.version = fmt::format("{} {}", kVersion, simdLevel());
+    options.version = programVersion();
     options.fresh = fresh_;
     options.progress = &session.console;
     const int threads = study.timed() ? threadCount() : 1;
     const std::size_t share = memoryBudget() / static_cast<std::size_t>(options.jobs);
     options.command = [&, threads, share](const fs::path& work, const fs::path& outcome,
                                           const fs::path& folder) {
-      return std::vector<std::string>{"/proc/self/exe",
-                                      "study",
-                                      name_,
-                                      "--execute",
-                                      work.string(),
-                                      "--outcome",
-                                      outcome.string(),
-                                      "--row-folder",
-                                      folder.string(),
-                                      "--threads",
-                                      std::to_string(threads),
-                                      "--max-memory",
-                                      std::to_string(share),
-                                      "--quiet"};
+      std::vector<std::string> words{"/proc/self/exe",
+                                     "study",
+                                     name_,
+                                     "--execute",
+                                     work.string(),
+                                     "--outcome",
+                                     outcome.string(),
+                                     "--row-folder",
+                                     folder.string(),
+                                     "--threads",
+                                     std::to_string(threads),
+                                     "--max-memory",
+                                     std::to_string(share),
+                                     "--fits",
+                                     (folder_ / "fits").string(),
+                                     "--quiet"};
+      if (fresh_) words.emplace_back("--fresh");
+      return words;
     };
     auto rows = study::runStudy(name_, *runs, options);
     if (!rows) return rows.error();
@@ -170,6 +182,9 @@ class StudyVerb : public Verb {
       names.push_back(study->name());
     return names;
   }
+
+  /// What rows and fits belong to, besides their own identity.
+  static std::string programVersion() { return fmt::format("{} {}", kVersion, simdLevel()); }
 
   void planFiles(Session& session, const std::vector<std::string>& studies) {
     std::vector<std::string> files;
@@ -223,6 +238,16 @@ class StudyVerb : public Verb {
     }
   }
 
+  static std::vector<std::string> listed(std::string_view text) {
+    std::vector<std::string> names;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find(','), text.size());
+      if (end > 0) names.emplace_back(text.substr(0, end));
+      text.remove_prefix(std::min(text.size(), end + 1));
+    }
+    return names;
+  }
+
   int jobsOf(Session& session, const study::Study& study) const {
     if (study.timed()) {
       if (jobs_ > 1)
@@ -239,6 +264,8 @@ class StudyVerb : public Verb {
     if (settings_.quick) text += " --quick";
     if (!manifest_.empty()) text += " --manifest " + displayPath(manifest_.filename());
     if (!seeds_.empty()) text += " --seeds " + seeds_;
+    if (!meshes_.empty()) text += " --meshes " + oneLine(meshes_);
+    if (!methods_.empty()) text += " --methods " + oneLine(methods_);
     return text;
   }
 
@@ -330,7 +357,7 @@ class StudyVerb : public Verb {
     const Json work = Json::parse(bytes->begin(), bytes->end(), nullptr, false);
     if (!work.is_object()) return inputError(fmt::format("{}: no run", oneLine(displayPath(work_))));
     Quiet quiet;
-    const auto outcome = study->execute(work, row_folder_, quiet);
+    const auto outcome = study->execute(work, {row_folder_, fits_, programVersion(), fresh_, &quiet});
     const Json json = outcome ? Json{{"values", outcome->values}, {"timing", outcome->timing}}
                               : Json{{"error", worded(outcome.error())}};
     if (auto saved = saveText(outcome_, json.dump(-1, ' ', false, Json::error_handler_t::replace)); !saved)
@@ -339,9 +366,9 @@ class StudyVerb : public Verb {
   }
 
   const CLI::App* app_ = nullptr;
-  std::string name_, seeds_;
+  std::string name_, seeds_, meshes_, methods_;
   std::vector<fs::path> folders_;
-  fs::path folder_, manifest_, assets_, work_, outcome_, row_folder_;
+  fs::path folder_, manifest_, assets_, work_, outcome_, row_folder_, fits_;
   study::StudySettings settings_;
   std::vector<std::string> merged_;
   double max_seconds_ = kRunSeconds;

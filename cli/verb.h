@@ -72,6 +72,7 @@ std::unique_ptr<Verb> makeRender();
 std::unique_ptr<Verb> makeRd();
 std::unique_ptr<Verb> makeImport();
 std::unique_ptr<Verb> makeExport();
+std::unique_ptr<Verb> makeAttach();
 std::unique_ptr<Verb> makeCompare();
 std::unique_ptr<Verb> makeDemoAsset();
 std::unique_ptr<Verb> makeDemo();

@@ -1,11 +1,10 @@
 # The command line, its tests, and the test of the installed tree.
 
 # Verbs hold no algorithm: optimising the option parser's templates would only cost compile time.
-set(verb_optimisation $<$<CONFIG:Release>:-O1>)
 if(NOT HEATSKIN_UNITY)
-  heatskin_pch_owner(heatskin_cli_pch HEADERS <CLI/CLI.hpp> <nlohmann/json.hpp>)
+  heatskin_pch_owner(heatskin_cli_pch OPTIMISATION ${HEATSKIN_OPTIMISATION_glue}
+                     HEADERS <CLI/CLI.hpp> <nlohmann/json.hpp>)
   target_include_directories(heatskin_cli_pch SYSTEM PRIVATE ${NLOHMANN_JSON_INCLUDE} ${CLI11_INCLUDE})
-  target_compile_options(heatskin_cli_pch PRIVATE ${verb_optimisation})
 endif()
 
 file(GLOB verb_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cli/*.cpp)
@@ -14,12 +13,17 @@ add_library(heatskin_verbs OBJECT ${verb_sources})
 add_library(heatskin_benches OBJECT ${bench_sources})
 # Compiled together, the verbs read these headers once anyway.
 if(HEATSKIN_UNITY)
-  target_precompile_headers(heatskin_verbs REUSE_FROM heatskin_pch)
+  target_precompile_headers(heatskin_verbs REUSE_FROM heatskin_pch_glue)
 else()
   target_precompile_headers(heatskin_verbs REUSE_FROM heatskin_cli_pch)
 endif()
-target_precompile_headers(heatskin_benches REUSE_FROM heatskin_pch)
-target_compile_options(heatskin_verbs PRIVATE ${verb_optimisation})
+target_precompile_headers(heatskin_benches REUSE_FROM heatskin_pch_glue)
+target_compile_options(heatskin_verbs PRIVATE ${HEATSKIN_OPTIMISATION_glue})
+target_compile_options(heatskin_benches PRIVATE ${HEATSKIN_OPTIMISATION_glue})
+# Rooflines are what the processor can do.
+set(rooflines ${bench_sources})
+list(FILTER rooflines INCLUDE REGEX "_roofline\\.cpp$")
+set_source_files_properties(${rooflines} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
 # Eigenpairs to compare ours with (Debian: libspectra-dev). Slow to compile, and only one bench uses it.
 option(HEATSKIN_SPECTRA "Let bench spectral compare with Spectra" OFF)
 target_compile_definitions(heatskin_benches PRIVATE $<$<BOOL:${HEATSKIN_SPECTRA}>:HEATSKIN_HAVE_SPECTRA=1>)
@@ -83,6 +87,16 @@ if(HEATSKIN_TESTS)
   add_test(NAME messages/planted_errors COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/scripts/check_messages.py --self-test)
   set_tests_properties(includes/order includes/planted_errors messages/library messages/planted_errors
                        PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
+
+  # Readers written from docs/format.md against `heatskin query`, and written products against docs/schema. What they test
+  # does not depend on how the program was built.
+  if(NOT HEATSKIN_SANITIZE)
+    foreach(subject python javascript schema)
+      add_test(NAME readers/${subject} COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/readers/readers_test.py
+                                               $<TARGET_FILE:heatskin_cli> ${subject})
+      set_tests_properties(readers/${subject} PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
+    endforeach()
+  endif()
 
   # Everything that runs on several threads, for ThreadSanitizer above all.
   add_executable(test_threads ${PROJECT_SOURCE_DIR}/tests/threads/threads_test.cpp)

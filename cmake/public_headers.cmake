@@ -13,7 +13,9 @@ set(HEATSKIN_PUBLIC_HEADERS
   training/config.h
   training/fit.h
   texture/kernel_texture.h
+  io/material_slots.h
   io/asset.h
+  appearance/slot_appearance.h
   appearance/appearance.h
   product/product.h
   evaluation/evaluation.h

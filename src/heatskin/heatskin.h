@@ -5,8 +5,10 @@
 
 // what is in them,
 #include "heatskin/appearance/appearance.h"
+#include "heatskin/appearance/slot_appearance.h"
 #include "heatskin/evaluation/evaluation.h"
 #include "heatskin/io/asset.h"
+#include "heatskin/io/material_slots.h"
 #include "heatskin/product/product.h"
 
 // and the core, which knows arrays and no files.

@@ -104,6 +104,30 @@ TEST_F(BenchCli, Scale) {
   EXPECT_NEAR(found["local_psnr"][0].second, found["local_psnr"][1].second, 1);
 }
 
+TEST_F(BenchCli, Budgets) {
+  if (sanitized()) GTEST_SKIP() << "takes minutes under sanitizers";
+  const auto outcome = runHeatskin({"bench", "budgets", "--asset", asset(), "--budgets", "300,1200",
+                                    "--steps", "12", "--json", folder_ / "out.json"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  const json report = json::parse(folder_.read("out.json"));
+  EXPECT_EQ(report.at("name"), "budgets");
+  std::map<std::string, double> found;
+  for (const json& row : report.at("rows"))
+    found[row.at("name")] = row.at("value");
+  for (const std::string budget : {"300_", "1200_"}) {
+    for (const char* figure : {"sample_us", "step_ms", "query_mpoints_s", "beyond_mb", "pool_mb", "psnr"})
+      EXPECT_GT(found[budget + figure], 0) << budget << figure;
+  }
+  // 200 samples for each kernel, whatever their number.
+  EXPECT_NEAR(found["1200_pool_mb"], 4 * found["300_pool_mb"], 1e-9);
+  EXPECT_GT(found["1200_sample_ratio"], 0);
+  EXPECT_GT(found["1200_query_ratio"], 0);
+  EXPECT_NE(outcome.out.find("bytes per kernel"), std::string::npos);
+  for (const std::string list : {"0", "5,5", "20,10", "5,", "5;6", "2000000"})
+    EXPECT_EQ(runHeatskin({"bench", "budgets", "--asset", asset(), "--budgets", list}).exit_code, 2) << list;
+  EXPECT_EQ(runHeatskin({"bench", "walk", "--budgets", "300"}).exit_code, 2);
+}
+
 TEST_F(BenchCli, Thermal) {
   if (sanitized()) GTEST_SKIP() << "takes minutes under sanitizers";
   expectRows("thermal", {"step_ms", "two_threads_vs_one", "simd_vs_scalar", "query_mpoints_s"});

@@ -1,5 +1,6 @@
 // heatskin eval and render on products, end to end.
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <string>
@@ -92,10 +93,10 @@ TEST_F(EvalTest, WritesTheKeysOfTheDesignAndAReport) {
   ASSERT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.err.find("warning"), std::string::npos) << run.err;
   const auto json = nlohmann::json::parse(folder_.read("out.json"));
-  for (const char* key :
-       {"surface_psnr", "view_psnr", "view_ssim", "atlas_psnr", "coverage_below_half", "coverage_defect",
-        "seam_jump_p99", "seam_jump_max", "reference_seam_jump_p99", "kernels", "peak_rss_mb",
-        "query_mpoints_s", "model_bytes", "bytes_per_kernel", "seed", "threads", "vertices", "faces"}) {
+  for (const char* key : {"surface_psnr", "view_psnr", "view_ssim", "atlas_psnr", "coverage_below_half",
+                          "coverage_defect", "seam_jump_p99", "seam_jump_max", "reference_seam_jump_p99",
+                          "kernels", "peak_rss_mb", "query_mpoints_s", "model_bytes", "bytes_per_kernel",
+                          "seed", "threads", "vertices", "faces", "fallback_psnr"}) {
     ASSERT_TRUE(json.contains(key)) << key;
     EXPECT_TRUE(json[key].is_number()) << key;
   }
@@ -108,6 +109,11 @@ TEST_F(EvalTest, WritesTheKeysOfTheDesignAndAReport) {
   EXPECT_EQ(json["filter"], "bilinear") << "what the asset's sampler says";
   EXPECT_EQ(json["materials"].size(), 1u);
   EXPECT_EQ(json["mapped_reference"], false);
+  const auto has = [&](const char* list, const char* word) {
+    return std::find(json[list].begin(), json[list].end(), word) != json[list].end();
+  };
+  EXPECT_TRUE(has("kept", "normals")) << json["kept"];
+  EXPECT_TRUE(has("dropped", "baseColorTexture")) << json["dropped"];
   EXPECT_EQ(json["views"].size(), 8u);
   EXPECT_GT(json["surface_psnr"], 2);
   EXPECT_LT(json["surface_psnr"], 30);
@@ -117,6 +123,63 @@ TEST_F(EvalTest, WritesTheKeysOfTheDesignAndAReport) {
   EXPECT_NE(page.find("8-bit levels"), std::string::npos) << "the error map's scale is not in words";
   for (const char* name : {"views", "error", "worst", "coverage", "atlas"})
     EXPECT_TRUE(readImage(folder_ / ("report/" + std::string(name) + ".png"))) << name;
+}
+
+TEST_F(EvalTest, TheFallbackIsWhatItIsCalled) {
+  double psnr_of_vertices = 0;
+  for (const std::string fallback : {"vertex", "texture", "original", "none"}) {
+    const std::string out = folder_ / (fallback + ".glb");
+    const auto fit = runHeatskin({"fit", asset_, "-o", out, "--kernels", "400", "--steps", "30", "--fallback",
+                                  fallback, "--json", "-"});
+    ASSERT_EQ(fit.exit_code, 0) << fit.err;
+    const auto fitted = nlohmann::json::parse(fit.out);
+    EXPECT_EQ(fitted["fallback"], fallback);
+    const auto eval = runHeatskin({"eval", out, "--reference", asset_, "--json", "-"});
+    ASSERT_EQ(eval.exit_code, 0) << eval.err;
+    const auto json = nlohmann::json::parse(eval.out);
+    if (fallback == "original") {
+      EXPECT_TRUE(json["fallback_psnr"].is_null()) << "infinite: it is the asset";
+      EXPECT_TRUE(fitted["fallback_psnr"].is_null());
+    } else {
+      EXPECT_NEAR(json["fallback_psnr"].get<double>(), fitted["fallback_psnr"].get<double>(), 1e-6)
+          << fallback;
+    }
+    const auto asset = loadAsset(out);
+    ASSERT_TRUE(asset);
+    const Primitive& primitive = asset->meshes[0].primitives[0];
+    EXPECT_EQ(primitive.colors.empty(), fallback != "vertex") << fallback;
+    EXPECT_EQ(asset->images.empty(), fallback == "vertex" || fallback == "none") << fallback;
+    if (fallback == "vertex") psnr_of_vertices = json["fallback_psnr"];
+    if (fallback == "texture") {
+      EXPECT_GT(json["fallback_psnr"].get<double>(), psnr_of_vertices + 1);
+      // An image within 38 dB of the kernels, which are no nearer to the asset than that.
+      EXPECT_NEAR(json["fallback_psnr"].get<double>(), json["surface_psnr_filtered"].get<double>(), 1.5);
+    }
+    if (fallback == "none") {
+      EXPECT_LT(json["fallback_psnr"].get<double>(), psnr_of_vertices);
+    }
+  }
+}
+
+TEST_F(EvalTest, KernelsCanBeAttachedToTheirMeshAgain) {
+  const std::string sidecar = folder_ / "kernels.glb", out = folder_ / "again.glb";
+  ASSERT_EQ(runHeatskin({"export", "--sidecar", product_, "-o", sidecar, "--quiet"}).exit_code, 0);
+  const auto run = runHeatskin({"attach", sidecar, "--to", asset_, "-o", out, "--extras", "--json", "-"});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const auto json = nlohmann::json::parse(run.out);
+  EXPECT_EQ(json["kernels"], 300);
+  EXPECT_EQ(json["lost_triangles"], 0);
+  EXPECT_LT(json["largest_difference"].get<double>(), 0.5);
+  EXPECT_EQ(runHeatskin({"eval", out, "--reference", asset_, "--samples", "2000", "--quiet"}).exit_code, 0);
+
+  // Another mesh is refused with a word about why, and nothing is written.
+  const std::string other = folder_ / "other.glb", refused = folder_ / "refused.glb";
+  ASSERT_EQ(runHeatskin({"demo-asset", "-o", other, "--resolution", "800", "--quiet"}).exit_code, 0);
+  const auto bad = runHeatskin({"attach", product_, "--to", other, "-o", refused});
+  EXPECT_EQ(bad.exit_code, 3);
+  EXPECT_NE(bad.err.find("the shape differs"), std::string::npos) << bad.err;
+  EXPECT_FALSE(std::filesystem::exists(refused));
+  EXPECT_EQ(runHeatskin({"attach", asset_, "--to", other, "-o", refused}).exit_code, 3) << "has no kernels";
 }
 
 TEST_F(EvalTest, NamesTheFilterAndReportsBoth) {

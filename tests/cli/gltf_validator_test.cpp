@@ -25,8 +25,8 @@ using nlohmann::json;
 class ValidatorTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const std::string script = HEATSKIN_SOURCE_DIR "/scripts/get_gltf_validator.sh";
-    const auto installed = runProcess({"/bin/bash", script, kFolder});
+    const auto installed = runProcess({"/bin/bash", HEATSKIN_SOURCE_DIR "/scripts/get_npm_packages.sh",
+                                       HEATSKIN_SOURCE_DIR "/tests/gltf_validator", kFolder});
     if (installed.exit_code == 77 || installed.timed_out) GTEST_SKIP() << installed.out;
     ASSERT_EQ(installed.exit_code, 0) << installed.out << installed.err;
   }

@@ -53,6 +53,18 @@ inline std::string assetProblem(const Asset& asset) {
           if (!uv.allFinite()) return "a texture coordinate that is not finite";
         }
       }
+      const auto directed = [](const Vec3f& v) { return v.isZero(0) || std::abs(v.norm() - 1) < 1e-5f; };
+      if (!primitive.normals.empty() && primitive.normals.size() != count)
+        return "normals for another number of vertices";
+      if (!primitive.tangents.empty() && (primitive.normals.empty() || primitive.tangents.size() != count))
+        return "tangents for another number of vertices or without normals";
+      for (const Vec3f& normal : primitive.normals) {
+        if (!directed(normal)) return "a normal that is neither a unit vector nor zero";
+      }
+      for (const Vec4f& tangent : primitive.tangents) {
+        if (!directed(tangent.head<3>()) || std::abs(tangent.w()) != 1)
+          return "a tangent that is neither a unit vector nor zero, or has a wrong sign";
+      }
       if (!primitive.colors.empty() && primitive.colors.size() != count) {
         return "colours for another number of vertices";
       }

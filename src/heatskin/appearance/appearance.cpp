@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
+#include "heatskin/appearance/texels.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/io/color_space.h"
 #include "heatskin/io/image.h"
@@ -15,67 +17,18 @@ namespace {
 
 constexpr std::size_t kBlock = 4096;
 
-/// The texel index in [0, size) that a wrapped index stands for; any finite index.
-int wrapIndex(double index, int size, Wrap wrap) {
-  const double n = size;
-  switch (wrap) {
-    case Wrap::kClampToEdge:
-      return static_cast<int>(std::clamp(index, 0.0, n - 1));
-    case Wrap::kMirroredRepeat: {
-      const double period = index - 2 * n * std::floor(index / (2 * n));
-      const double folded = period < n ? period : 2 * n - 1 - period;
-      return static_cast<int>(std::clamp(folded, 0.0, n - 1));
-    }
-    case Wrap::kRepeat:
-      break;
-  }
-  return static_cast<int>(std::clamp(index - n * std::floor(index / n), 0.0, n - 1));
+constexpr std::size_t kNormalMap = slotOf("normal");
+
+/// What normal maps are in a layout.
+const ChannelGroup* slopesOf(const ChannelLayout& layout) {
+  return layout.find("normal");
+}
+const ChannelGroup* residualsOf(const ChannelLayout& layout) {
+  return layout.find("object_normal");
 }
 
-/// The coordinate in [0, 1] that a texture coordinate stands for. Before anything else, so that no repeat is
-/// read differently from another one.
-double wrapCoordinate(double u, Wrap wrap) {
-  switch (wrap) {
-    case Wrap::kClampToEdge:
-      return std::clamp(u, 0.0, 1.0);
-    case Wrap::kMirroredRepeat: {
-      const double period = u - 2 * std::floor(u / 2);
-      return period <= 1 ? period : 2 - period;
-    }
-    case Wrap::kRepeat:
-      break;
-  }
-  return u - std::floor(u);
-}
-
-/// The two texels beside a coordinate and the weight of the second one.
-struct Neighbours {
-  int first, second;
-  float weight;
-};
-
-Neighbours neighbours(double u, int size, Wrap wrap) {
-  const double x = wrapCoordinate(u, wrap) * size - 0.5, below = std::floor(x);
-  // Beside the border: a repeated texture goes on at its other side; a mirrored one repeats its own texel, as
-  // a clamped one does.
-  const Wrap at_border = wrap == Wrap::kRepeat ? Wrap::kRepeat : Wrap::kClampToEdge;
-  return {wrapIndex(below, size, at_border), wrapIndex(below + 1, size, at_border),
-          static_cast<float>(x - below)};
-}
-
-Vec4f linearRgba(const std::uint8_t* texel) {
-  return {linearFromSrgb8[texel[0]], linearFromSrgb8[texel[1]], linearFromSrgb8[texel[2]],
-          static_cast<float>(texel[3]) / 255.0f};
-}
-
-/// KHR_texture_transform: scale, then rotate, then move. What floats cannot hold becomes 0: such coordinates
-/// say nothing.
-Vec2f transformed(const TextureUse& use, const Vec2f& uv) {
-  const float c = std::cos(use.rotation), s = std::sin(use.rotation);
-  const Vec2f scaled = use.scale.cwiseProduct(uv);
-  const Vec2f moved(c * scaled.x() + s * scaled.y() + use.offset.x(),
-                    -s * scaled.x() + c * scaled.y() + use.offset.y());
-  return moved.allFinite() ? moved : Vec2f::Zero();
+bool sameKindOfChannel(const ChannelGroup& a, const ChannelGroup& b) {
+  return a.count == b.count && a.kind == b.kind && a.range == b.range;
 }
 
 }  // namespace
@@ -97,7 +50,8 @@ Appearance::Appearance(const Asset& asset, const Surface& surface)
 
 Appearance::Appearance(const Asset& asset, const Surface& surface,
                        std::vector<std::shared_ptr<const Image>> images)
-    : images_(std::move(images)) {
+    : images_(std::move(images)), slots_(asset, surface, images_) {
+  if (slots_.textured(kNormalMap)) normals_ = std::make_shared<const ShadingNormals>(asset, surface, slots_);
   const std::size_t faces = surface.faceCount();
   face_look_.resize(faces);
   std::map<std::tuple<int, bool, bool>, std::uint32_t> look_of;  // (material, has usable uvs, colours)
@@ -156,8 +110,8 @@ Appearance::Appearance(const Asset& asset, const Surface& surface,
       const std::uint32_t v = primitive.triangles[3 * std::size_t{source.triangle} + source.corners[c]];
       if (look.image >= 0) {
         const Material& material = asset.materials[static_cast<std::size_t>(look.material)];
-        uvs_[f][c] =
-            transformed(material.base_color, primitive.uv_sets[static_cast<std::size_t>(look.uv_set)][v]);
+        uvs_[f][c] = texels::transformed(material.base_color,
+                                         primitive.uv_sets[static_cast<std::size_t>(look.uv_set)][v]);
       }
       if (look.colored) {
         colors_[f][c] = primitive.colors[v];
@@ -191,23 +145,17 @@ Vec4f Appearance::vertexColorAt(const SurfacePoint& p) const {
 
 /// The texel of the filters that blend nothing.
 const std::uint8_t* Appearance::texelAt(const Look& look, const Vec2& uv, Filter filter) const {
-  const Image& image = *images_[static_cast<std::size_t>(look.image)];
-  if (filter == Filter::kPaper) {
-    return image.texel(wrapIndex(std::round(uv.x() * (image.width - 1)), image.width, look.wrap_u),
-                       wrapIndex(std::round(uv.y() * (image.height - 1)), image.height, look.wrap_v));
-  }
-  const auto index = [](double u, int size, Wrap wrap) {
-    return wrapIndex(std::floor(wrapCoordinate(u, wrap) * size), size, Wrap::kClampToEdge);
-  };
-  return image.texel(index(uv.x(), image.width, look.wrap_u), index(uv.y(), image.height, look.wrap_v));
+  return texels::texelAt(*images_[static_cast<std::size_t>(look.image)], look.wrap_u, look.wrap_v, uv,
+                         filter);
 }
 
 Vec4f Appearance::linearTexel(const Look& look, const Vec2& uv, Filter filter) const {
+  using namespace texels;
   if (filter != Filter::kBilinear) return linearRgba(texelAt(look, uv, filter));
   const Image& image = *images_[static_cast<std::size_t>(look.image)];
   const Neighbours x = neighbours(uv.x(), image.width, look.wrap_u),
                    y = neighbours(uv.y(), image.height, look.wrap_v);
-  const std::array<Vec4f, 4> texels = {
+  const std::array<Vec4f, 4> four = {
       linearRgba(image.texel(x.first, y.first)), linearRgba(image.texel(x.second, y.first)),
       linearRgba(image.texel(x.first, y.second)), linearRgba(image.texel(x.second, y.second))};
   const auto blend = [&](const auto& a, const auto& b, const auto& c, const auto& d) {
@@ -215,13 +163,12 @@ Vec4f Appearance::linearTexel(const Look& look, const Vec2& uv, Filter filter) c
             y.weight * ((1 - x.weight) * c + x.weight * d))
         .eval();
   };
-  const Vec4f plain = blend(texels[0], texels[1], texels[2], texels[3]);
+  const Vec4f plain = blend(four[0], four[1], four[2], four[3]);
   if (look.opaque || !(plain.w() > 0)) return plain;
   Vec4f seen;
-  seen.head<3>() =
-      blend(Vec3f(texels[0].w() * texels[0].head<3>()), Vec3f(texels[1].w() * texels[1].head<3>()),
-            Vec3f(texels[2].w() * texels[2].head<3>()), Vec3f(texels[3].w() * texels[3].head<3>())) /
-      plain.w();
+  seen.head<3>() = blend(Vec3f(four[0].w() * four[0].head<3>()), Vec3f(four[1].w() * four[1].head<3>()),
+                         Vec3f(four[2].w() * four[2].head<3>()), Vec3f(four[3].w() * four[3].head<3>())) /
+                   plain.w();
   seen.w() = plain.w();
   return seen;
 }
@@ -300,10 +247,57 @@ void Appearance::colors(std::span<const SurfacePoint> points, std::span<Vec3f> c
   });
 }
 
+ChannelGroup slopeGroup() {
+  ChannelGroup group;
+  group.name = "normal";
+  group.count = 2;
+  group.range = {-static_cast<float>(kMaxSlope), static_cast<float>(kMaxSlope)};
+  group.kind = ChannelKind::kTangent;
+  return group;
+}
+
+ChannelGroup objectNormalGroup() {
+  ChannelGroup group;
+  group.name = "object_normal";
+  group.count = 3;
+  group.range = {-2, 2};
+  return group;
+}
+
+std::optional<ChannelGroup> Appearance::group(std::string_view name) const {
+  for (const ChannelGroup& known : knownChannels()) {
+    if (known.name == name) return known;
+  }
+  const std::size_t slot = slotOf(name);
+  if (slot == kNormalMap) {
+    if (normals_ == nullptr) return std::nullopt;
+    return name == "normal" ? slopeGroup() : objectNormalGroup();
+  }
+  if (slot == kSlotCount || kMaterialSlots[slot].rule == SlotRule::kTangent) return std::nullopt;
+  ChannelGroup group;
+  group.name = std::string(name);
+  group.count = kMaterialSlots[slot].count;
+  group.range = slots_.range(slot);
+  return group;
+}
+
+bool Appearance::faceConstant(std::uint32_t face, std::string_view channel) const {
+  const Look& look = lookOf(face);
+  if (look.material < 0) return look.constant();
+  const std::size_t slot = slotOf(channel);
+  if (slot < kSlotCount) return !slots_.faceTextured(face, slot);
+  return look.constant() || (channel == "alpha" && look.alpha_mode == AlphaMode::kOpaque);
+}
+
 bool Appearance::knows(const ChannelLayout& layout) {
   const auto groups = layout.groups();
   return std::all_of(groups.begin(), groups.end(), [](const ChannelGroup& group) {
-    return group.name == "base_color" || group.name == "alpha";
+    if (group.name == "base_color" || group.name == "alpha") return true;
+    if (group.name == "normal") return sameKindOfChannel(group, slopeGroup());
+    if (group.name == "object_normal") return sameKindOfChannel(group, objectNormalGroup());
+    const std::size_t slot = slotOf(group.name);
+    return slot < kSlotCount && kMaterialSlots[slot].rule != SlotRule::kTangent &&
+           kMaterialSlots[slot].count == group.count;
   });
 }
 
@@ -311,15 +305,36 @@ void Appearance::values(std::span<const SurfacePoint> points, const ChannelLayou
                         std::span<float> out, Filter filter) const {
   const ChannelGroup* base_color = layout.find("base_color");
   const ChannelGroup* opacity = layout.find("alpha");
+  const ChannelGroup *slopes = slopesOf(layout), *residuals = residualsOf(layout);
+  std::vector<std::size_t> slots, first;
+  for (const ChannelGroup& group : layout.groups()) {
+    if (&group == base_color || &group == opacity || &group == slopes || &group == residuals) continue;
+    slots.push_back(slotOf(group.name));
+    first.push_back(group.first);
+  }
+  const bool colors = base_color != nullptr || opacity != nullptr;
   parallelFor(points.size(), kBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       // What faces have of a fine mesh comes from far away: it is asked for a few points ahead.
       constexpr std::size_t kAhead = 16;
       if (i + kAhead < end) prefetch(points[i + kAhead].face);
       float* row = out.data() + i * layout.size();
-      const auto [color, alpha] = at(points[i], filter);
-      if (base_color != nullptr) Eigen::Map<Vec3f>(row + base_color->first) = color;
-      if (opacity != nullptr) row[opacity->first] = alpha;
+      if (colors) {
+        const auto [color, alpha] = at(points[i], filter);
+        if (base_color != nullptr) Eigen::Map<Vec3f>(row + base_color->first) = color;
+        if (opacity != nullptr) row[opacity->first] = alpha;
+      }
+      if (!slots.empty()) slots_.values(points[i], slots, first, row, filter);
+      if (slopes != nullptr) {
+        const Vec2 slope = normals_ ? normals_->slope(points[i], slots_, filter) : Vec2(Vec2::Zero());
+        Eigen::Map<Vec2f>(row + slopes->first) = slope.cast<float>();
+      }
+      if (residuals != nullptr) {
+        const Vec3 residual =
+            normals_ ? Vec3(normals_->normal(points[i], slots_, filter) - normals_->vertexNormal(points[i]))
+                     : Vec3(Vec3::Zero());
+        Eigen::Map<Vec3f>(row + residuals->first) = residual.cast<float>();
+      }
     }
   });
 }
@@ -336,6 +351,28 @@ bool Appearance::faceUvs(std::uint32_t face, std::array<Vec2f, 3>& uvs) const {
   if (faceImage(face) < 0) return false;
   uvs = uvs_[face];
   return true;
+}
+
+std::optional<float> Appearance::maskCutoff(int material) const {
+  for (const Look& look : looks_) {
+    if (look.material == material && look.alpha_mode == AlphaMode::kMask) return look.cutoff;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::size_t> Appearance::imagesOf(const ChannelLayout& layout) const {
+  std::set<std::size_t> used;
+  for (const ChannelGroup& group : layout.groups()) {
+    if (const std::size_t slot = slotOf(group.name); slot < kSlotCount) {
+      const std::vector<std::size_t> images = slots_.images(slot);
+      used.insert(images.begin(), images.end());
+    } else {
+      for (const Look& look : looks_) {
+        if (look.image >= 0) used.insert(static_cast<std::size_t>(look.image));
+      }
+    }
+  }
+  return {used.begin(), used.end()};
 }
 
 std::string Appearance::filterUsed(Filter filter) const {

@@ -5,11 +5,15 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "heatskin/appearance/shading_normals.h"
+#include "heatskin/appearance/slot_appearance.h"
 #include "heatskin/base/channel_layout.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/io/asset.h"
@@ -50,7 +54,24 @@ class Appearance {
   void colors(std::span<const SurfacePoint> points, std::span<Vec3f> colors, std::span<float> visibilities,
               Filter filter = Filter::kAuto) const;
 
-  /// True when an asset has a value for every channel of the layout: base_color and alpha.
+  /// The other slots of the materials: metallic, roughness, ...
+  const SlotAppearance& slots() const { return slots_; }
+
+  /// Normals of an asset that has normal maps; null without.
+  const ShadingNormals* normals() const { return normals_.get(); }
+
+  /// The group of a channel with the range that this asset gives it: base_color, alpha, or one of
+  /// kMaterialSlots. Nothing for names that values() has no answer for. Normal maps are the group "normal"
+  /// (slopes in face coordinates, see normalFromSlope()) or "object_normal" (what the map adds to the
+  /// interpolated normal, in the asset's axes: n - n0).
+  std::optional<ChannelGroup> group(std::string_view name) const;
+
+  /// True when the face has one value in a channel of that name, which its material says: no texture (and
+  /// for base_color and alpha no vertex colours).
+  bool faceConstant(std::uint32_t face, std::string_view channel) const;
+
+  /// True when an asset has a value for every channel of the layout: base_color, alpha and the slots of
+  /// materials.
   static bool knows(const ChannelLayout& layout);
 
   /// Values of the channels of a layout that knows() is true for, in one pass and in parallel; `out` is
@@ -75,6 +96,9 @@ class Appearance {
   /// How a face's alpha decides about visibility.
   AlphaMode faceAlphaMode(std::uint32_t face) const { return lookOf(face).alpha_mode; }
 
+  /// Alpha from which on points of a material are seen, if its mode is MASK; otherwise nothing.
+  std::optional<float> maskCutoff(int material) const;
+
   /// True when every point of the face has visibility 1, whatever the texture's texels are.
   bool faceOpaque(std::uint32_t face) const { return lookOf(face).opaque; }
 
@@ -83,6 +107,9 @@ class Appearance {
 
   /// The asset's images.
   std::span<const std::shared_ptr<const Image>> images() const { return images_; }
+
+  /// Those that values() of a layout reads on some face: increasing indices into images().
+  std::vector<std::size_t> imagesOf(const ChannelLayout& layout) const;
 
   std::size_t faceCount() const { return face_look_.size(); }
 
@@ -133,6 +160,8 @@ class Appearance {
   std::pair<Vec3f, float> at(const SurfacePoint& p, Filter filter) const;
 
   std::vector<std::shared_ptr<const Image>> images_;
+  SlotAppearance slots_;
+  std::shared_ptr<const ShadingNormals> normals_;  ///< null: no normal maps
   std::vector<Look> looks_;
   std::vector<std::uint32_t> face_look_;   // [F] index into looks_
   std::vector<std::array<Vec2f, 3>> uvs_;  // [F] or empty when no face is textured
@@ -142,5 +171,9 @@ class Appearance {
   std::size_t constant_faces_ = 0;
   bool has_alpha_ = false;
 };
+
+/// The groups that stand for normal maps, see Appearance::group().
+ChannelGroup slopeGroup();
+ChannelGroup objectNormalGroup();
 
 }  // namespace heatskin

@@ -19,7 +19,7 @@
 namespace heatskin {
 
 /// Most channels of a texture.
-inline constexpr std::size_t kMaxChannels = 16;
+inline constexpr std::size_t kMaxChannels = 32;
 
 /// Values of the channels at one point; never allocates.
 using ChannelValues = Eigen::Matrix<float, Eigen::Dynamic, 1, 0, static_cast<int>(kMaxChannels), 1>;

@@ -42,6 +42,10 @@ inline constexpr std::string_view kNothingToFit = "nothing_to_fit";  ///< one co
 inline constexpr std::string_view kNoKernels = "no_kernels";         ///< the file is no product
 inline constexpr std::string_view kAlreadyFitted = "already_fitted";  ///< the asset to fit is a product
 
+inline constexpr std::string_view kOtherGeometry =
+    "other_geometry";  ///< triangles were reordered, rounded or edited since kernels were stored for them
+inline constexpr std::string_view kOtherShape = "other_shape";  ///< a mesh that is not the kernels' own
+
 inline constexpr std::string_view kNoCheckpoint = "no_checkpoint";            ///< nothing to resume from
 inline constexpr std::string_view kDamagedCheckpoint = "damaged_checkpoint";  ///< cannot be resumed by anyone
 inline constexpr std::string_view kOtherCheckpoint =

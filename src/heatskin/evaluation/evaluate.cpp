@@ -47,10 +47,30 @@ struct SurfaceSums {
   double psnr() const { return psnrFromMse(squared / (3 * seen)); }
 };
 
+/// Of what materials that are cut out show: `values` are alphas, `stride` apart.
+std::optional<double> maskOverlap(const Appearance& appearance, std::span<const int> materials,
+                                  std::span<const float> visible, const float* values, std::size_t stride) {
+  std::map<int, std::optional<float>> cutoffs;
+  double both = 0, either = 0;
+  bool masked = false;
+  for (std::size_t i = 0; i < materials.size(); ++i) {
+    const auto [entry, is_new] = cutoffs.try_emplace(materials[i]);
+    if (is_new) entry->second = appearance.maskCutoff(materials[i]);
+    if (!entry->second) continue;
+    masked = true;
+    const bool shown = values[i * stride] >= *entry->second, wanted = visible[i] > 0;
+    both += shown && wanted ? 1 : 0;
+    either += shown || wanted ? 1 : 0;
+  }
+  if (!masked) return std::nullopt;
+  return either > 0 ? both / either : 1.0;
+}
+
 /// One group after the other: its channels of the texture against the same of the reference.
 std::vector<ChannelQuality> measureChannels(const KernelTexture& texture, const Reference& reference,
                                             std::span<const SurfacePoint> points,
-                                            std::span<const float> visible, Filter filter) {
+                                            std::span<const float> visible, std::span<const int> materials,
+                                            Filter filter) {
   const ChannelLayout& layout = texture.layout();
   std::vector<float> values(points.size() * layout.size()), truth;
   texture.values(points, values);
@@ -62,7 +82,7 @@ std::vector<ChannelQuality> measureChannels(const KernelTexture& texture, const 
     reference.values(points, *alone, truth, filter);
     const double range = static_cast<double>(group.range[1]) - static_cast<double>(group.range[0]);
     double squared = 0, counted = 0;
-    ChannelQuality quality{group.name, 0, 0};
+    ChannelQuality quality{group.name, 0, 0, {}};
     for (std::size_t i = 0; i < points.size(); ++i) {
       const double counts = group.everywhere ? 1.0 : static_cast<double>(visible[i]);
       if (!(counts > 0)) continue;
@@ -76,6 +96,10 @@ std::vector<ChannelQuality> measureChannels(const KernelTexture& texture, const 
       counted += counts * static_cast<double>(group.count);
     }
     quality.psnr = psnrFromMse(squared / counted);
+    if (group.name == "alpha") {
+      quality.iou =
+          maskOverlap(reference.appearance(), materials, visible, values.data() + group.first, layout.size());
+    }
     result.push_back(std::move(quality));
   }
   return result;
@@ -130,9 +154,9 @@ Result<void> measureSurface(const KernelTexture& texture, const Reference& refer
 
   // One group alone is base_color, and its figures are known.
   if (texture.layout().groups().size() == 1) {
-    result.channels = {{"base_color", result.surface_psnr, result.surface_max_error}};
+    result.channels = {{"base_color", result.surface_psnr, result.surface_max_error, {}}};
   } else {
-    result.channels = measureChannels(texture, reference, points, visible, options.filter);
+    result.channels = measureChannels(texture, reference, points, visible, materials, options.filter);
   }
 
   const auto count = static_cast<double>(points.size());

@@ -62,6 +62,10 @@ struct ChannelQuality {
   std::string name;
   double psnr = 0;       ///< dB against the range; infinite if identical
   double max_error = 0;  ///< largest difference
+
+  /// Of alpha, if some materials are cut out (MASK): the area that both show over the area that one of them
+  /// shows, of these materials.
+  std::optional<double> iou = {};
 };
 
 /// Five lit pictures with floor and background, equivalent to the measure of the HKTex authors

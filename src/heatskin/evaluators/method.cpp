@@ -77,11 +77,12 @@ const void* optionsStruct(const EvaluatorOptions& options) {
 
 Result<std::unique_ptr<Evaluator>> makeEvaluator(const Surface& surface, const EvaluatorOptions& options,
                                                  const Preparation& preparation) {
-  Progress& progress = preparation.progress != nullptr ? *preparation.progress : silentProgress();
   PreprocessingCache none;
+  Preparation whole = preparation;
+  if (whole.progress == nullptr) whole.progress = &silentProgress();
+  if (whole.cache == nullptr) whole.cache = &none;
   evaluators_made.fetch_add(1, std::memory_order_relaxed);
-  return traits(methodOf(options))
-      .make(options, surface, progress, preparation.cache != nullptr ? *preparation.cache : none);
+  return traits(methodOf(options)).make(options, surface, whole);
 }
 
 std::size_t evaluatorsMade() {

@@ -33,6 +33,8 @@ enum class Sight {
   kCarried,   ///< the part of that edge which all edges before leave visible decides how soon a face is taken
 };
 
+class StoredSupports;
+
 /// Options of LocalHK; the defaults are the paper's final method. Every row of its ablation table is a
 /// combination.
 struct LocalOptions {
@@ -124,6 +126,10 @@ struct MethodChoice {
 struct Preparation {
   Progress* progress = nullptr;         ///< may be null
   PreprocessingCache* cache = nullptr;  ///< null: everything is computed
+
+  /// What a file says about where the kernels reach, for LocalHK: the evaluator is made for these kernels
+  /// alone (local/stored_supports.h). Null: supports are searched for.
+  std::shared_ptr<const local::StoredSupports> supports = nullptr;
 };
 
 /// The evaluator `options` ask for. The surface must outlive it. Fails when the surface is too large for the

@@ -36,8 +36,9 @@ struct MethodTraits {
   /// How far from a kernel on a plane its response falls to `response`.
   double (*reach)(const EvaluatorOptions& options, double response);
 
+  /// `preparation` has progress and cache.
   Result<std::unique_ptr<Evaluator>> (*make)(const EvaluatorOptions& options, const Surface& surface,
-                                             Progress& progress, PreprocessingCache& cache);
+                                             const Preparation& preparation);
 };
 
 const MethodTraits& traits(Method method);

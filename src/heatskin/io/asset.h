@@ -9,6 +9,7 @@
 // - triangles are counter-clockwise seen from outside;
 // - positions are in double because an OBJ far from the origin would collapse in float.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -18,6 +19,7 @@
 
 #include "heatskin/base/result.h"
 #include "heatskin/base/vec.h"
+#include "heatskin/io/material_slots.h"
 
 namespace heatskin {
 
@@ -63,12 +65,27 @@ struct TextureUse {
   float rotation = 0;  ///< radians
 };
 
+/// What a material has in one of the slots of material_slots.h.
+struct SlotUse {
+  TextureUse texture;            ///< as components, its texels are stored as the slot says
+  Vec3f factor = Vec3f::Ones();  ///< strength included; the slot's first `count` numbers
+  float low = 0;                 ///< SlotRule::kBetween: the other end
+};
+using SlotUses = std::array<SlotUse, kSlotCount>;
+
+/// No textures, and the factors of a glTF material that says nothing.
+SlotUses standardSlots();
+
+/// The same for a material that knows colours alone (OBJ, PLY): not metal, a little glossy.
+SlotUses plainSlots();
+
 enum class AlphaMode : std::uint8_t { kOpaque, kMask, kBlend };
 
 struct Material {
   std::string name;
   Vec4f base_color_factor = {1, 1, 1, 1};  ///< linear RGBA
   TextureUse base_color;
+  SlotUses slots = plainSlots();  ///< everything else, in the order of kMaterialSlots
   AlphaMode alpha_mode = AlphaMode::kOpaque;
   float alpha_cutoff = 0.5f;
   bool double_sided = false;
@@ -79,8 +96,12 @@ struct Primitive {
   std::vector<Vec3> positions;              // [P]
   std::vector<std::vector<Vec2f>> uv_sets;  // [sets][P]; an absent set in between is an empty vector
   std::vector<Vec4f> colors;                // [P] or empty; linear RGBA
-  std::vector<std::uint32_t> triangles;     // [3 T], indices into positions
-  int material = -1;                        ///< index into Asset::materials, -1: default material (white)
+  std::vector<Vec3f> normals;  // [P] or empty; unit, or zero where the file's could not be used. Without one
+                               // a glTF face is flat; OBJ and PLY leave it to the program
+  std::vector<Vec4f>
+      tangents;  // [P] or empty; unit (or zero) and w = +1 or -1, as in glTF; only with normals
+  std::vector<std::uint32_t> triangles;  // [3 T], indices into positions
+  int material = -1;                     ///< index into Asset::materials, -1: default material (white)
 
   /// Where it comes from, for those who write a glTF file back (Asset::file): its number in its mesh there,
   /// and its vertices among those of its POSITION (empty: all, in order). -1: not from a glTF file.
@@ -111,9 +132,11 @@ struct RawExtension {
     std::vector<std::uint8_t> bytes;  ///< decompressed
   };
   std::string name;
-  std::string json;         ///< the text of its object, as in the file
-  std::vector<View> views;  ///< buffer views that properties called "bufferView" refer to, each once
-  bool listed = false;      ///< in extensionsUsed, as glTF demands
+  std::string json;          ///< the text of its object, as in the file
+  std::vector<View> views;   ///< buffer views that properties called "bufferView" refer to, each once
+  bool listed = false;       ///< in extensionsUsed, as glTF demands
+  bool from_extras = false;  ///< a copy in a scene's extras: the extension itself is gone
+  std::string geometry;      ///< there: what identifies the triangles it was made for
 };
 
 /// A file's content. Indices inside were checked by the reader: they are valid or -1.
@@ -129,6 +152,7 @@ struct Asset {
   std::vector<std::string> extensions;       ///< glTF extensions used by the file
   std::vector<RawExtension> raw_extensions;  ///< HSK_kernel_texture
   std::size_t stored_vertices = 0;  ///< before welding, over all triangle primitives of all instances
+  std::size_t input_bytes = 0;      ///< of the file and those it refers to; 0: not from a file
 
   /// The bytes of a glTF file as they were read: what is not in here (skins, animations, other textures) is
   /// there. Null for other formats and for assets made otherwise; whoever changes meshes resets it.

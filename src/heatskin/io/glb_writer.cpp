@@ -141,35 +141,43 @@ class AssetWriter {
     }
   }
 
+  /// True if the document has the texture and the primitive the coordinates for it.
+  bool canUse(const TextureUse& use, const Primitive& primitive) const {
+    return validIndex(use.texture, textures_.size()) &&
+           textures_[static_cast<std::size_t>(use.texture)] >= 0 &&
+           validIndex(use.uv_set, primitive.uv_sets.size()) &&
+           !primitive.uv_sets[static_cast<std::size_t>(use.uv_set)].empty();
+  }
+
   /// The document's index of a material for `primitive`, written at its first use. A primitive without the
   /// texture coordinates its material asks for gets a twin without the texture, because glTF forbids the
   /// pair.
   std::optional<int> materialFor(const Primitive& primitive) {
     if (!validIndex(primitive.material, asset_.materials.size())) return std::nullopt;
-    const TextureUse& use = asset_.materials[static_cast<std::size_t>(primitive.material)].base_color;
-    const bool textured = validIndex(use.texture, textures_.size()) &&
-                          textures_[static_cast<std::size_t>(use.texture)] >= 0 &&
-                          validIndex(use.uv_set, primitive.uv_sets.size()) &&
-                          !primitive.uv_sets[static_cast<std::size_t>(use.uv_set)].empty();
-    const std::pair key{primitive.material, textured};
+    const Material& material = asset_.materials[static_cast<std::size_t>(primitive.material)];
+    const bool textured = canUse(material.base_color, primitive);
+    std::vector<bool> slots(kSlotCount);
+    for (std::size_t s = 0; s < kSlotCount; ++s)
+      slots[s] = canUse(material.slots[s].texture, primitive);
+    const std::tuple key{primitive.material, textured, slots};
     if (const auto known = materials_.find(key); known != materials_.end()) return known->second;
-    const int index = writeMaterial(asset_.materials[static_cast<std::size_t>(primitive.material)], textured);
+    const int index = writeMaterial(material, textured, slots);
     materials_.emplace(key, index);
     return index;
   }
 
-  int writeMaterial(const Material& material, bool textured) {
+  int writeMaterial(const Material& material, bool textured, const std::vector<bool>& slots) {
     GltfJson element;
     if (!material.name.empty()) element["name"] = material.name;
-    GltfJson& pbr = element["pbrMetallicRoughness"];
+    GltfJson& pbr = element["pbrMetallicRoughness"] = GltfJson::object();
     if (material.base_color_factor != Vec4f(1, 1, 1, 1)) {
       const Vec4f f = material.base_color_factor.cwiseMax(0.0f).cwiseMin(1.0f);
       pbr["baseColorFactor"] = {f[0], f[1], f[2], f[3]};
     }
     if (textured) pbr["baseColorTexture"] = textureInfo(material.base_color);
-    // An Asset has no metalness; glTF's default of 1 would turn every colour into chrome.
-    pbr["metallicFactor"] = 0;
-    pbr["roughnessFactor"] = 0.75;
+    for (std::size_t s = 0; s < kSlotCount; ++s)
+      writeSlot(element, kMaterialSlots[s], material.slots[s], slots[s]);
+    if (element["pbrMetallicRoughness"].empty()) element.erase("pbrMetallicRoughness");
     if (material.alpha_mode == AlphaMode::kBlend) element["alphaMode"] = "BLEND";
     if (material.alpha_mode == AlphaMode::kMask) {
       element["alphaMode"] = "MASK";
@@ -177,6 +185,39 @@ class AssetWriter {
     }
     if (material.double_sided) element["doubleSided"] = true;
     return builder_.append("materials", std::move(element));
+  }
+
+  /// Whole numbers without a decimal point.
+  static GltfJson numberOf(float value) {
+    if (value == std::floor(value) && std::abs(value) < 1e6f) return static_cast<int>(value);
+    return value;
+  }
+
+  void writeSlot(GltfJson& material, const MaterialSlot& slot, const SlotUse& use, bool textured) {
+    const bool standard =
+        use.factor.head(static_cast<Eigen::Index>(slot.count)).isConstant(slot.standard, 0.0f) &&
+        (slot.low.empty() || use.low == slot.standard_low);
+    if (!textured && (standard || slot.factor_in_texture)) return;
+    if (!slot.extension.empty()) builder_.useExtension(std::string(slot.extension));
+    GltfJson& outer = slot.extension.empty() ? material : material["extensions"][std::string(slot.extension)];
+    GltfJson& holder = slot.object.empty() ? outer : outer[std::string(slot.object)];
+    if (textured) holder[std::string(slot.texture)] = textureInfo(use.texture);
+    if (standard) return;
+    Vec3f factor = use.factor;
+    // glTF's factors of light end at 1.
+    if (const float most = factor.maxCoeff(); !slot.strength.empty() && most > 1) {
+      factor /= most;
+      builder_.useExtension(std::string(slot.strength_in));
+      material["extensions"][std::string(slot.strength_in)][std::string(slot.strength)] = numberOf(most);
+    }
+    GltfJson& place =
+        (slot.factor_in_texture ? holder[std::string(slot.texture)] : holder)[std::string(slot.factor)];
+    if (slot.count == 1 || slot.rule == SlotRule::kTangent) {
+      place = numberOf(factor[0]);
+    } else {
+      place = {numberOf(factor[0]), numberOf(factor[1]), numberOf(factor[2])};
+    }
+    if (!slot.low.empty()) holder[std::string(slot.low)] = numberOf(use.low);
   }
 
   GltfJson textureInfo(const TextureUse& use) {
@@ -252,6 +293,19 @@ class AssetWriter {
     return reach > kFarForStorage * box.sizes().maxCoeff() ? Vec3(box.center()) : Vec3(Vec3::Zero());
   }
 
+  /// The normals the primitive has, and ours where it has none.
+  std::vector<Vec3f> normalsToWrite(const Primitive& primitive) const {
+    const bool complete = primitive.normals.size() == primitive.positions.size();
+    const auto usable = [](const Vec3f& n) { return n.allFinite() && !n.isZero(); };
+    if (complete && std::all_of(primitive.normals.begin(), primitive.normals.end(), usable))
+      return primitive.normals;
+    std::vector<Vec3f> normals = shadingNormals(primitive, options_.crease_degrees);
+    for (std::size_t i = 0; complete && i < normals.size(); ++i) {
+      if (usable(primitive.normals[i])) normals[i] = primitive.normals[i];
+    }
+    return normals;
+  }
+
   GltfJson writePrimitive(const Primitive& primitive, const Vec3& center) {
     const std::size_t count = primitive.positions.size();
     std::vector<float> values;
@@ -265,7 +319,7 @@ class AssetWriter {
 
     if (options_.normals) {
       values.clear();
-      for (const Vec3f& normal : shadingNormals(primitive, options_.crease_degrees)) {
+      for (const Vec3f& normal : normalsToWrite(primitive)) {
         values.insert(values.end(), {normal.x(), normal.y(), normal.z()});
       }
       attributes["NORMAL"] = builder_.addFloats(values, 3, false);
@@ -364,7 +418,7 @@ class AssetWriter {
   const GlbOptions& options_;
   std::vector<int> images_;
   std::vector<int> textures_;
-  std::map<std::pair<int, bool>, int> materials_;
+  std::map<std::tuple<int, bool, std::vector<bool>>, int> materials_;
   std::vector<int> meshes_;
   std::vector<Vec3> centers_;
 };

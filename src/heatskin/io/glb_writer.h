@@ -13,8 +13,8 @@
 namespace heatskin {
 
 struct GlbOptions {
-  /// Writes NORMAL: angle-weighted means over the faces around a position, so that UV seams stay invisible.
-  /// Without normals a viewer shades flat.
+  /// Writes NORMAL: the primitive's own, or angle-weighted means over the faces around a position, so that UV
+  /// seams stay invisible. Without normals a viewer shades flat.
   bool normals = true;
   /// Faces tilted further than this against a vertex's own faces do not count in its normal: edges where the
   /// vertices are split anyway stay crisp. No vertex is ever split.

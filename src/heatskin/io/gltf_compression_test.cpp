@@ -38,6 +38,10 @@ struct Grid {
                     v = static_cast<float>(y) / static_cast<float>(n);
         positions.insert(positions.end(), {u, v, 0.3f * std::sin(7 * u) * std::cos(5 * v)});
         uvs.insert(uvs.end(), {u, v});
+        const Vec3f normal =
+            Vec3f(-2.1f * std::cos(7 * u) * std::cos(5 * v), 1.5f * std::sin(7 * u) * std::sin(5 * v), 1)
+                .normalized();
+        normals.insert(normals.end(), {normal.x(), normal.y(), normal.z()});
       }
     }
     for (std::uint32_t y = 0; y < n; ++y) {
@@ -49,7 +53,7 @@ struct Grid {
   }
   std::size_t vertexCount() const { return positions.size() / 3; }
 
-  std::vector<float> positions, uvs;
+  std::vector<float> positions, uvs, normals;
   std::vector<std::uint32_t> indices;
 };
 
@@ -59,6 +63,7 @@ struct Encoded {
   Bytes bytes;
   int position_id = 0;
   int uv_id = 0;
+  int normal_id = 0;
 };
 
 Encoded encodeDraco(const Grid& grid, int method, int bits) {
@@ -67,8 +72,11 @@ Encoded encodeDraco(const Grid& grid, int method, int bits) {
   Encoded encoded;
   encoded.position_id = builder.AddAttribute(draco::GeometryAttribute::POSITION, 3, draco::DT_FLOAT32);
   encoded.uv_id = builder.AddAttribute(draco::GeometryAttribute::TEX_COORD, 2, draco::DT_FLOAT32);
+  encoded.normal_id = builder.AddAttribute(draco::GeometryAttribute::NORMAL, 3, draco::DT_FLOAT32);
   for (std::uint32_t f = 0; f < grid.indices.size() / 3; ++f) {
     const std::uint32_t* i = grid.indices.data() + 3 * f;
+    builder.SetAttributeValuesForFace(encoded.normal_id, draco::FaceIndex(f), &grid.normals[3 * i[0]],
+                                      &grid.normals[3 * i[1]], &grid.normals[3 * i[2]]);
     builder.SetAttributeValuesForFace(encoded.position_id, draco::FaceIndex(f), &grid.positions[3 * i[0]],
                                       &grid.positions[3 * i[1]], &grid.positions[3 * i[2]]);
     builder.SetAttributeValuesForFace(encoded.uv_id, draco::FaceIndex(f), &grid.uvs[2 * i[0]],
@@ -77,10 +85,12 @@ Encoded encodeDraco(const Grid& grid, int method, int bits) {
   const std::unique_ptr<draco::Mesh> mesh = builder.Finalize();
   encoded.position_id = static_cast<int>(mesh->attribute(encoded.position_id)->unique_id());
   encoded.uv_id = static_cast<int>(mesh->attribute(encoded.uv_id)->unique_id());
+  encoded.normal_id = static_cast<int>(mesh->attribute(encoded.normal_id)->unique_id());
   draco::Encoder encoder;
   encoder.SetEncodingMethod(method);
   encoder.SetAttributeQuantization(draco::GeometryAttribute::POSITION, bits);
   encoder.SetAttributeQuantization(draco::GeometryAttribute::TEX_COORD, bits);
+  encoder.SetAttributeQuantization(draco::GeometryAttribute::NORMAL, bits);
   draco::EncoderBuffer buffer;
   EXPECT_TRUE(encoder.EncodeMeshToBuffer(*mesh, &buffer).ok());
   encoded.bytes.assign(buffer.data(), buffer.data() + buffer.size());
@@ -93,10 +103,12 @@ GltfBuilder dracoFile(const Grid& grid, const Encoded& encoded) {
   builder.add("accessors", {{"componentType", 5126}, {"count", grid.vertexCount()}, {"type", "VEC3"}});
   builder.add("accessors", {{"componentType", 5126}, {"count", grid.vertexCount()}, {"type", "VEC2"}});
   builder.add("accessors", {{"componentType", 5125}, {"count", grid.indices.size()}, {"type", "SCALAR"}});
-  builder.addMesh({{"attributes", {{"POSITION", 0}, {"TEXCOORD_0", 1}}}, {"indices", 2}});
+  builder.add("accessors", {{"componentType", 5126}, {"count", grid.vertexCount()}, {"type", "VEC3"}});
+  builder.addMesh({{"attributes", {{"POSITION", 0}, {"TEXCOORD_0", 1}, {"NORMAL", 3}}}, {"indices", 2}});
   builder.primitive()["extensions"]["KHR_draco_mesh_compression"] = {
       {"bufferView", view},
-      {"attributes", {{"POSITION", encoded.position_id}, {"TEXCOORD_0", encoded.uv_id}}}};
+      {"attributes",
+       {{"POSITION", encoded.position_id}, {"TEXCOORD_0", encoded.uv_id}, {"NORMAL", encoded.normal_id}}}};
   builder.json["extensionsUsed"] = {"KHR_draco_mesh_compression"};
   builder.json["extensionsRequired"] = {"KHR_draco_mesh_compression"};
   return builder;
@@ -115,6 +127,7 @@ TEST_P(DracoMethods, RoundTripWithinQuantisation) {
   ASSERT_EQ(p.triangleCount(), grid.indices.size() / 3);
   ASSERT_EQ(p.positions.size(), grid.vertexCount());
   ASSERT_EQ(p.uv_sets.at(0).size(), grid.vertexCount());
+  ASSERT_EQ(p.normals.size(), grid.vertexCount());
 
   // Texture coordinates name the grid point; half a quantisation step of a unit box, and rounding.
   constexpr double kTolerance = 0.5 / (1 << kBits) + 1e-6;
@@ -130,6 +143,8 @@ TEST_P(DracoMethods, RoundTripWithinQuantisation) {
     EXPECT_NEAR(uv.y(), grid.uvs[2 * v + 1], kTolerance);
     for (int c = 0; c < 3; ++c) {
       EXPECT_NEAR(p.positions[i][c], grid.positions[3 * v + static_cast<std::size_t>(c)], kTolerance);
+      // An octahedron of side 2 in 2^14 steps, stretched by at most two on its way to the sphere.
+      EXPECT_NEAR(p.normals[i][c], grid.normals[3 * v + static_cast<std::size_t>(c)], 8 * kTolerance);
     }
   }
   // The triangles are the same, in another order, and still look the same way.

@@ -371,21 +371,43 @@ void GltfDocument::dropUnused() {
   noteUsed();
 }
 
+namespace {
+
+/// The bytes of an image's file or data URI; nothing if they cannot be had or are no image.
+std::optional<std::vector<std::uint8_t>> imageBytes(const std::string& uri,
+                                                    const std::filesystem::path& folder) {
+  Result<std::vector<std::uint8_t>> bytes = inputError("");
+  if (isDataUri(uri)) {
+    bytes = decodeDataUri(uri);
+  } else if (const auto name = percentDecode(uri)) {
+    bytes = readReference(folder, *name);
+  }
+  if (!bytes || bytes->empty() || mimeTypeOf(*bytes).empty()) return std::nullopt;
+  return std::move(*bytes);
+}
+
+}  // namespace
+
+std::vector<std::string> GltfDocument::missingImages() const {
+  std::vector<std::string> names;
+  for (const GltfJson& image : list("images")) {
+    const auto uri = image.is_object() ? image.find("uri") : image.end();
+    if (!image.is_object() || uri == image.end() || !uri->is_string()) continue;
+    const auto& text = uri->get_ref<const std::string&>();
+    if (!imageBytes(text, folder_)) names.push_back(isDataUri(text) ? "a data URI" : text);
+  }
+  return names;
+}
+
 void GltfDocument::embedImages() {
   for (std::size_t i = 0; i < list("images").size(); ++i) {
     GltfJson& image = root_["images"][i];
     const GltfJson* uri = memberOf(image, "uri");
     if (uri == nullptr || !uri->is_string()) continue;
-    const auto& text = uri->get_ref<const std::string&>();
-    Result<std::vector<std::uint8_t>> bytes = inputError("");
-    if (isDataUri(text)) {
-      bytes = decodeDataUri(text);
-    } else if (const auto name = percentDecode(text)) {
-      bytes = readReference(folder_, *name);
-    }
-    if (!bytes || bytes->empty()) continue;
+    const std::string text = uri->get<std::string>();
+    const auto bytes = imageBytes(text, folder_);
+    if (!bytes) continue;
     const std::string type = mimeTypeOf(*bytes);
-    if (type.empty()) continue;
     const std::size_t view = addBufferView(*bytes);
     GltfJson& embedded = root_["images"][i];
     if (!embedded.contains("name") && !isDataUri(text)) {

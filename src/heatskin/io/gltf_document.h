@@ -44,6 +44,10 @@ class GltfDocument {
   std::size_t addBufferView(std::span<const std::uint8_t> bytes,
                             GlbBuilder::Target target = GlbBuilder::Target::kUnspecified);
 
+  /// Files of images that the document refers to and that cannot be read, or are no images: they stay
+  /// references.
+  std::vector<std::string> missingImages() const;
+
   /// Lists the extension in extensionsUsed, once.
   void useExtension(std::string_view name);
 

@@ -170,4 +170,49 @@ Result<std::optional<RawExtension>> readRawExtension(const Document& document,
   return std::optional<RawExtension>(std::move(raw));
 }
 
+Result<std::optional<RawExtension>> readExtrasExtension(const Document& document, const std::string& name,
+                                                        MemoryBudget& budget) {
+  const Json* copy = nullptr;
+  for (const Json& scene : document.list("scenes")) {
+    if (!scene.is_object() || copy != nullptr) continue;
+    const auto extras = scene.find("extras");
+    if (extras == scene.end() || !extras->is_object()) continue;
+    const auto found = extras->find(name);
+    if (found != extras->end()) copy = &*found;
+  }
+  if (copy == nullptr) return std::optional<RawExtension>();
+  const auto refuse = [&](const std::string& what) {
+    return inputError(fmt::format("{} in the scene's extras: {}", name, what));
+  };
+  const auto member = [&](const char* key) {
+    if (!copy->is_object()) return static_cast<const Json*>(nullptr);
+    const auto found = copy->find(key);
+    return found == copy->end() ? nullptr : &*found;
+  };
+  const Json *object = member("extension"), *views = member("views"), *geometry = member("geometry");
+  if (object == nullptr || !object->is_object() || views == nullptr || !views->is_object() ||
+      geometry == nullptr || !geometry->is_string()) {
+    return refuse("'extension', 'views' and 'geometry' are needed");
+  }
+  RawExtension raw;
+  raw.name = name;
+  raw.json = object->dump();
+  raw.listed = raw.from_extras = true;
+  raw.geometry = geometry->get<std::string>();
+  std::set<std::size_t> indices;
+  std::optional<Error> error;
+  collectViews(*object, indices, error, name);
+  if (error) return *error;
+  for (const std::size_t index : indices) {
+    const auto text = views->find(std::to_string(index));
+    if (text == views->end() || !text->is_string()) return refuse(fmt::format("there is no view {}", index));
+    const auto& encoded = text->get_ref<const std::string&>();
+    if (!budget.take(encoded.size() / 4 * 3, 1)) return refuse("its views are too large");
+    auto bytes = decodeDataUri("data:;base64," + encoded);
+    if (!bytes) return refuse(fmt::format("view {} is not base64", index));
+    raw.views.push_back({index, std::move(*bytes)});
+  }
+  return std::optional<RawExtension>(std::move(raw));
+}
+
 }  // namespace heatskin::gltf

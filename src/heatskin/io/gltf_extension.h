@@ -28,4 +28,10 @@ Result<std::optional<RawExtension>> readRawExtension(const Document& document,
                                                      const std::string& name, Buffers& buffers,
                                                      MemoryBudget& budget);
 
+/// The same from a copy in the extras of a scene, which survives programs that drop extensions they do not
+/// know: {"geometry": text, "extension": the extension's object, "views": {"5": base64, ...}} under `name`.
+/// The first scene that has one counts; nothing when none does.
+Result<std::optional<RawExtension>> readExtrasExtension(const Document& document, const std::string& name,
+                                                        MemoryBudget& budget);
+
 }  // namespace heatskin::gltf

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -31,9 +32,12 @@ class MaterialReader {
       : document_(document), buffers_(buffers), options_(options), notices_(notices), asset_(asset) {}
 
   Result<Material> readMaterial(std::size_t index);
+  Result<void> readSlots(std::size_t index, Material& material);
 
  private:
-  Result<TextureUse> readTextureUse(const Json& json, const std::string& where);
+  Result<void> readSlot(const MaterialSlot& slot, Fields& material, SlotUse& use);
+  Result<void> readSlotFactors(const MaterialSlot& slot, Fields& holder, Fields& material, SlotUse& use);
+  Result<TextureUse> readTextureUse(const Json& json, const std::string& where, const std::string& what);
   Result<int> textureIndex(std::size_t gltf_texture);
   Result<int> imageIndex(std::size_t gltf_image);
   Result<std::vector<std::uint8_t>> externalBytes(const std::string& uri, const std::string& where,
@@ -49,6 +53,7 @@ class MaterialReader {
   std::map<std::size_t, int> texture_map_;  ///< glTF texture -> Asset::textures
   std::map<std::size_t, int> image_map_;    ///< glTF image -> Asset::images, -1: missing
   std::size_t pixels_ = 0;
+  bool optional_ = false;  ///< images that cannot be read are left out
 };
 
 Vec4f readFactor(Fields& fields, const char* key, NoticeList& notices) {
@@ -103,20 +108,119 @@ Result<Material> MaterialReader::readMaterial(std::size_t index) {
         false);
   }
   if (texture != nullptr) {
-    Result<TextureUse> use = readTextureUse(*texture, fields.where());
+    Result<TextureUse> use = readTextureUse(*texture, fields.where(), "base colour texture");
     if (!use) return use.error();
     material.base_color = *use;
   }
   return material;
 }
 
-Result<TextureUse> MaterialReader::readTextureUse(const Json& json, const std::string& where) {
+/// A factor with as many numbers as the slot has channels, within its bounds; false: there is none.
+bool readSlotFactor(const MaterialSlot& slot, Fields& holder, NoticeList& notices, Vec3f& factor) {
+  const std::string key(slot.factor);
+  std::array<double, 3> numbers = {};
+  if (slot.count == 1 || slot.rule == SlotRule::kTangent) {
+    if (!holder.has(key.c_str())) return false;
+    numbers.fill(holder.number(key.c_str(), 0));
+  } else if (!holder.numbers(key.c_str(), numbers)) {
+    return false;
+  }
+  // A negative scale of normals turns bumps into dents.
+  const double least = slot.rule == SlotRule::kTangent && !slot.bounded ? -double{kMaxFactor} : 0.0;
+  const double most = slot.bounded ? 1.0 : double{kMaxFactor};
+  for (int i = 0; i < 3; ++i) {
+    const double value = numbers[static_cast<std::size_t>(i)], clamped = std::clamp(value, least, most);
+    if (value != clamped) {
+      notices.add("factor_clamped", holder.where() + ": " + key +
+                                        (slot.bounded ? " is outside 0..1" : " is out of range") +
+                                        " and was clamped");
+    }
+    factor[i] = static_cast<float>(clamped);
+  }
+  return true;
+}
+
+Result<void> MaterialReader::readSlotFactors(const MaterialSlot& slot, Fields& holder, Fields& material,
+                                             SlotUse& use) {
+  if (!slot.factor_in_texture) readSlotFactor(slot, holder, notices_, use.factor);
+  if (!slot.low.empty()) {
+    const double low = holder.number(std::string(slot.low).c_str(), slot.standard_low);
+    use.low = static_cast<float>(std::clamp(low, 0.0, double{kMaxFactor}));
+  }
+  if (!slot.strength.empty()) {
+    const Json* extension = material.extension(std::string(slot.strength_in).c_str());
+    if (extension != nullptr) {
+      Fields fields(*extension, material.where() + ", " + std::string(slot.strength_in));
+      const double strength = fields.number(std::string(slot.strength).c_str(), 1);
+      if (!fields.ok()) return fields.error();
+      for (int i = 0; i < 3; ++i) {
+        const double product = static_cast<double>(use.factor[i]) * strength;
+        use.factor[i] = static_cast<float>(std::clamp(product, 0.0, double{kMaxFactor}));
+      }
+    }
+  }
+  if (!holder.ok()) return holder.error();
+  if (!material.ok()) return material.error();
+  return {};
+}
+
+Result<void> MaterialReader::readSlot(const MaterialSlot& slot, Fields& material, SlotUse& use) {
+  const Json* json = nullptr;
+  std::string where = material.where();
+  if (!slot.extension.empty()) {
+    json = material.extension(std::string(slot.extension).c_str());
+    where += ", " + std::string(slot.extension);
+  } else if (!slot.object.empty()) {
+    json = material.object(std::string(slot.object).c_str());
+  }
+  if (!material.ok()) return material.error();
+  if (json == nullptr && !(slot.extension.empty() && slot.object.empty())) return {};
+  std::optional<Fields> inner;
+  if (json != nullptr) inner.emplace(*json, where);
+  Fields& holder = inner ? *inner : material;
+  if (auto factors = readSlotFactors(slot, holder, material, use); !factors) return factors;
+  const Json* texture = holder.object(std::string(slot.texture).c_str());
+  if (!holder.ok()) return holder.error();
+  if (texture == nullptr) return {};
+  if (slot.factor_in_texture) {
+    Fields fields(*texture, where + ", " + std::string(slot.texture));
+    readSlotFactor(slot, fields, notices_, use.factor);
+    if (!fields.ok()) return fields.error();
+  }
+  Result<TextureUse> read = readTextureUse(*texture, where, std::string(slot.texture));
+  if (!read) return read.error();
+  use.texture = *read;
+  return {};
+}
+
+Result<void> MaterialReader::readSlots(std::size_t index, Material& material) {
+  optional_ = true;
+  Fields fields(document_.list("materials")[index], "material " + std::to_string(index));
+  material.slots = standardSlots();
+  if (const Json* glossiness = fields.extension("KHR_materials_pbrSpecularGlossiness");
+      glossiness != nullptr && fields.ok() && !fields.has("pbrMetallicRoughness")) {
+    // Near enough for materials whose diffuse colour is read as the base colour.
+    Fields gloss(*glossiness, fields.where());
+    const double smooth = std::clamp(gloss.number("glossinessFactor", 1), 0.0, 1.0);
+    if (!gloss.ok()) return gloss.error();
+    material.slots[slotOf("metallic")].factor.setZero();
+    material.slots[slotOf("roughness")].factor.setConstant(static_cast<float>(1 - smooth));
+  }
+  for (std::size_t s = 0; s < kSlotCount; ++s) {
+    auto read = readSlot(kMaterialSlots[s], fields, material.slots[s]);
+    if (!read) return read;
+  }
+  return {};
+}
+
+Result<TextureUse> MaterialReader::readTextureUse(const Json& json, const std::string& where,
+                                                  const std::string& what) {
   Fields fields(json, where);
   const auto gltf_texture = fields.index("index", document_.list("textures").size(), "texture");
   std::size_t uv_set = fields.size("texCoord", 0);
   const Json* transform = fields.extension("KHR_texture_transform");
   if (!fields.ok()) return fields.error();
-  if (!gltf_texture) return inputError(where + ": the base colour texture has no index");
+  if (!gltf_texture) return inputError(where + ": the " + what + " has no index");
   TextureUse use;
   if (transform != nullptr) {
     Fields t(*transform, where + ", KHR_texture_transform");
@@ -215,6 +319,10 @@ Result<int> MaterialReader::textureIndex(std::size_t gltf_texture) {
                                                     : ": has no image, so its materials are untextured"));
   } else if (options_.load_images) {
     Result<int> image = imageIndex(*source);
+    if (!image && optional_ && image.error().kind == ErrorKind::kInput) {
+      notices_.add("image_left_out", image.error().message + "; its textures are not read");
+      image = image_map_.emplace(*source, -1).first->second;
+    }
     if (!image) return image.error();
     texture.image = *image;
   }
@@ -305,6 +413,10 @@ Result<void> readMaterials(const Document& document, Buffers& buffers, const Loa
     Result<Material> material = reader.readMaterial(i);
     if (!material) return material.error();
     asset.materials.push_back(std::move(*material));
+  }
+  for (std::size_t i = 0; i < asset.materials.size(); ++i) {
+    auto slots = reader.readSlots(i, asset.materials[i]);
+    if (!slots) return slots;
   }
   return {};
 }

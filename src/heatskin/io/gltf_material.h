@@ -1,6 +1,6 @@
 #pragma once
 
-// Materials, textures, samplers and images, as far as the base colour needs them.
+// Materials, textures, samplers and images.
 
 #include <filesystem>
 
@@ -11,9 +11,11 @@
 
 namespace heatskin::gltf {
 
-/// Fills materials, textures and images of `asset`. Only textures that are some material's base colour are
-/// kept, and only their images are decoded, each once. A missing image file leaves its texture without image
-/// and a notice; an image that is damaged, too large or outside the asset's folder is an error.
+/// Fills materials, textures and images of `asset`: those of base colours first, then those of the other
+/// slots (material_slots.h). Only textures of some material are kept, and only their images are decoded, each
+/// once. A missing image file leaves its texture without image and a notice. An image that is damaged, too
+/// large or outside the asset's folder is an error for a base colour; in other slots it is left out with a
+/// notice.
 Result<void> readMaterials(const Document& document, Buffers& buffers, const LoadOptions& options,
                            NoticeList& notices, Asset& asset);
 

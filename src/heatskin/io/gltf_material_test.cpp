@@ -185,7 +185,7 @@ TEST(GltfMaterial, TexturesWithoutCoordinatesAreSaid) {
   EXPECT_NE(findNotice(*asset, "constant_uv"), nullptr);
 }
 
-TEST(GltfImage, OnlyBaseColorImagesAreDecodedAndOnce) {
+TEST(GltfImage, EachIsDecodedOnceAndOnlyBaseColorsMustBeReadable) {
   GltfBuilder builder = texturedSquare();
   const Bytes garbage = {1, 2, 3, 4};
   builder.add("images", {{"bufferView", builder.addView(garbage)}, {"mimeType", "image/png"}});
@@ -195,9 +195,12 @@ TEST(GltfImage, OnlyBaseColorImagesAreDecodedAndOnce) {
   builder.add("materials", {{"pbrMetallicRoughness", {{"baseColorTexture", {{"index", 2}}}}}});
   const Result<Asset> asset = load(builder);
   ASSERT_TRUE(asset) << asset.error().message;
+  EXPECT_NE(findNotice(*asset, "image_left_out"), nullptr);
   EXPECT_EQ(asset->images.size(), 1u);
-  ASSERT_EQ(asset->textures.size(), 2u);
+  ASSERT_EQ(asset->textures.size(), 3u) << "base colours first";
   EXPECT_EQ(asset->textures[1].image, 0);
+  EXPECT_EQ(asset->textures[2].image, -1);
+  EXPECT_EQ(asset->materials[0].slots[slotOf("normal")].texture.texture, 2);
   EXPECT_EQ(asset->materials[1].base_color.texture, 1);
   builder.json["textures"][0]["source"] = 1;
   EXPECT_EQ(outcome(builder), "test.glb: image 1: not a PNG, JPEG or WebP image");

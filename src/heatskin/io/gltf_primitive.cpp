@@ -36,6 +36,14 @@ bool allFinite(const float* values, std::size_t count) {
   return std::all_of(values, values + count, [](float v) { return std::isfinite(v); });
 }
 
+/// The direction of three numbers; zero if they have none.
+Vec3f unitOrZero(const float* values) {
+  if (!allFinite(values, 3)) return Vec3f::Zero();
+  const Vec3 direction(values[0], values[1], values[2]);
+  const double length = direction.norm();
+  return length > 0 ? Vec3f((direction / length).cast<float>()) : Vec3f(Vec3f::Zero());
+}
+
 std::size_t triangleCount(std::size_t mode, std::size_t corners) {
   if (mode == kTriangles) return corners / 3;
   return corners < 3 ? 0 : corners - 2;
@@ -150,6 +158,8 @@ Result<std::optional<Primitive>> MeshReader::readPrimitive(const Json& json, con
   if (auto error = readPositions(source, primitive)) return *error;
   if (auto error = readTexcoords(source, primitive)) return *error;
   if (auto error = readColors(source, primitive)) return *error;
+  if (auto error = readNormals(source, primitive)) return *error;
+  if (auto error = readTangents(source, primitive)) return *error;
   if (primitive.triangles.empty()) return std::optional<Primitive>();
   if (!source.selection.all) primitive.source_vertices = std::move(source.used);
   return std::optional<Primitive>(std::move(primitive));
@@ -200,8 +210,11 @@ std::optional<Error> MeshReader::openDraco(Source& source, const Json& extension
   std::vector<DracoAttribute> wanted;
   Fields id_fields(*ids, fields.where());
   for (const auto& [name, id] : ids->items()) {
-    // Normals, tangents, joints and weights are not needed.
-    if (name != "POSITION" && name != "COLOR_0" && !texcoordSet(name)) continue;
+    // Joints and weights are not needed.
+    if (name != "POSITION" && name != "COLOR_0" && name != "NORMAL" && name != "TANGENT" &&
+        !texcoordSet(name)) {
+      continue;
+    }
     const auto accessor = source.attributes->find(name);
     if (accessor == source.attributes->end()) continue;
     DracoAttribute attribute;
@@ -413,6 +426,70 @@ std::optional<Error> MeshReader::readColors(const Source& source, Primitive& pri
     notices_.add("nonfinite_color", source.where + ": COLOR_0 of " + std::to_string(replaced) +
                                         (replaced == 1 ? " vertex is" : " vertices are") +
                                         " not finite and became white");
+  }
+  return std::nullopt;
+}
+
+/// The numbers of an attribute that holds unit vectors; empty if there is none, or one that cannot be used: a
+/// file without usable normals still has a shape.
+Result<std::vector<float>> MeshReader::readDirections(const Source& source, const char* name,
+                                                      std::size_t components) {
+  Fields fields(*source.attributes, source.where + ", attributes");
+  const auto accessor = fields.index(name, document_.list("accessors").size(), "accessor");
+  if (!fields.ok()) return fields.error();
+  if (!accessor) return std::vector<float>();
+  Result<AccessorView> view = attribute(source, name, *accessor);
+  if (!view) return view.error();
+  const auto ignored = [&](const std::string& why) {
+    notices_.add("directions_ignored", source.where + ": " + name + " " + why + " and is ignored");
+    return std::vector<float>();
+  };
+  const bool fixed_point =
+      view->component == ComponentType::kByte || view->component == ComponentType::kShort;
+  if (view->components != components || (view->component != ComponentType::kFloat && !fixed_point)) {
+    return ignored(components == 3 ? "is not VEC3 of floats or signed integers"
+                                   : "is not VEC4 of floats or signed integers");
+  }
+  if (view->count != source.positions.count) {
+    return ignored("has a count (" + std::to_string(view->count) + ") other than POSITION's (" +
+                   std::to_string(source.positions.count) + ")");
+  }
+  // Directions have no length: integers mean the same with or without the flag, but for tangents' w.
+  if (fixed_point) view->normalized = true;
+  const std::size_t count = source.selection.size(*view);
+  if (!budget_.take(count, 2 * components * sizeof(float))) {
+    return inputError(source.where + ": too many vertices");
+  }
+  std::vector<float> values(count * components);
+  if (count > 0) readNumbers(*view, source.selection, values.data());
+  return values;
+}
+
+std::optional<Error> MeshReader::readNormals(const Source& source, Primitive& primitive) {
+  const Result<std::vector<float>> values = readDirections(source, "NORMAL", 3);
+  if (!values) return values.error();
+  primitive.normals.resize(values->size() / 3);
+  std::size_t unusable = 0;
+  for (std::size_t i = 0; i < primitive.normals.size(); ++i) {
+    primitive.normals[i] = unitOrZero(values->data() + 3 * i);
+    unusable += primitive.normals[i].isZero() ? 1 : 0;
+  }
+  if (unusable > 0) {
+    notices_.add("unusable_normal", source.where + ": NORMAL of " + std::to_string(unusable) +
+                                        (unusable == 1 ? " vertex has" : " vertices have") +
+                                        " no direction, faces are flat there");
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> MeshReader::readTangents(const Source& source, Primitive& primitive) {
+  if (primitive.normals.empty()) return std::nullopt;  // specification 3.7.2.1: ignored without normals
+  const Result<std::vector<float>> values = readDirections(source, "TANGENT", 4);
+  if (!values) return values.error();
+  primitive.tangents.resize(values->size() / 4);
+  for (std::size_t i = 0; i < primitive.tangents.size(); ++i) {
+    const float* value = values->data() + 4 * i;
+    primitive.tangents[i] << unitOrZero(value), value[3] < 0 ? -1.0f : 1.0f;
   }
   return std::nullopt;
 }

@@ -43,6 +43,9 @@ class MeshReader {
   std::optional<Error> readPositions(const Source& source, Primitive& primitive);
   std::optional<Error> readTexcoords(const Source& source, Primitive& primitive);
   std::optional<Error> readColors(const Source& source, Primitive& primitive);
+  std::optional<Error> readNormals(const Source& source, Primitive& primitive);
+  std::optional<Error> readTangents(const Source& source, Primitive& primitive);
+  Result<std::vector<float>> readDirections(const Source& source, const char* name, std::size_t components);
   Result<AccessorView> attribute(const Source& source, const std::string& name, std::size_t accessor);
 
   const Document& document_;

@@ -268,6 +268,7 @@ Result<Asset> readDocument(std::span<const std::uint8_t> bytes, const std::files
   for (const char* name : kHandedOn) {
     Result<std::optional<RawExtension>> raw =
         readRawExtension(*document, container.json, name, buffers, budget);
+    if (raw && !*raw) raw = readExtrasExtension(*document, name, budget);
     if (!raw) return raw.error();
     if (*raw) asset.raw_extensions.push_back(std::move(**raw));
   }

@@ -155,6 +155,19 @@ std::size_t countTriangles(const Asset& asset) {
   return triangles;
 }
 
+/// Bytes of files, each counted once; those that are not there have none.
+std::size_t sizeOfAll(std::vector<std::filesystem::path> files) {
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  std::size_t bytes = 0;
+  for (const std::filesystem::path& file : files) {
+    std::error_code problem;
+    const auto size = std::filesystem::file_size(file, problem);
+    if (!problem) bytes += static_cast<std::size_t>(size);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Result<Asset> loadAsset(const std::filesystem::path& path, const LoadOptions& options) {
@@ -171,8 +184,15 @@ Result<Asset> loadAsset(const std::filesystem::path& path, const LoadOptions& op
     // A missing file or a folder is reported as such, whatever its name.
     Result<std::vector<std::uint8_t>> bytes = readFile(path);
     if (!bytes) return bytes.error();
-    Result<Asset> asset = read(std::move(*bytes), path, options);
+    const std::size_t own_bytes = bytes->size();
+    std::vector<std::filesystem::path> references;
+    LoadOptions noting = options;
+    noting.references = &references;
+    Result<Asset> asset = read(std::move(*bytes), path, noting);
+    if (options.references != nullptr)
+      options.references->insert(options.references->end(), references.begin(), references.end());
     if (!asset) return asset;
+    asset->input_bytes = own_bytes + sizeOfAll(std::move(references));
     if (countTriangles(*asset) == 0) return inputError(displayPath(path) + ": no triangles in file");
     if (Result<void> checked = checkExtent(*asset); !checked) return checked.error();
     noteConstantUvs(*asset);

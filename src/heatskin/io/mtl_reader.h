@@ -1,6 +1,6 @@
 #pragma once
 
-// MTL, the material file of OBJ: what of it has to do with base colour.
+// MTL, the material file of OBJ: colours, and what its physically based statements (Pr, Pm, Ke, norm) say.
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace heatskin {
 
-/// A map_Kd statement. Texture coordinates, v up, become scale * uv + offset.
+/// A map statement. Texture coordinates, v up, become scale * uv + offset.
 struct MtlTexture {
   std::string file;  ///< as written
   Vec2 scale = {1, 1};
@@ -29,6 +29,10 @@ struct MtlMaterial {
   std::optional<Vec3f> diffuse;  ///< Kd, a display (sRGB) colour in [0, 1]
   float dissolve = 1;            ///< d, or 1 - Tr
   std::optional<MtlTexture> diffuse_map;
+  std::optional<float> roughness, metallic;                             ///< Pr, Pm, in [0, 1]
+  std::optional<Vec3f> emissive;                                        ///< Ke, linear light
+  std::optional<MtlTexture> roughness_map, metallic_map, emissive_map;  ///< map_Pr, map_Pm, map_Ke
+  std::optional<MtlTexture> normal_map;  ///< norm; bump maps are heights and are not read
 };
 
 struct MtlFile {
@@ -40,7 +44,8 @@ struct MtlFile {
 /// messages. Of two blocks with one name the first counts.
 MtlFile parseMtl(std::span<const std::uint8_t> bytes, const std::string& name);
 
-/// The material in the conventions of an Asset: linear factor, v down. Loads its texture through `textures`.
+/// The material in the conventions of an Asset: linear factors, v down. Loads its textures through
+/// `textures`.
 Result<Material> materialFromMtl(const MtlMaterial& mtl, TextureFiles& textures,
                                  std::vector<Notice>& notices);
 

@@ -191,6 +191,55 @@ TEST(MtlReader, BrokenImagesAreErrorsThatNameThem) {
   }
 }
 
+TEST(MtlReader, PhysicallyBasedStatementsBecomeSlots) {
+  MtlFolder m(
+      "newmtl m\nPr 0.25\nPm 0.5\nKe 2 0.5 0\nmap_Pr tex.png\nmap_Pm -o 0.5 0 other.png\nmap_Ke tex.png\n"
+      "norm -clamp on tex.png\nmap_bump nowhere.png\n");
+  const std::vector<std::uint8_t> grey = {7};
+  const auto other = *encodePng(grey, 1, 1, 1);
+  m.folder.write("other.png", {reinterpret_cast<const char*>(other.data()), other.size()});
+  const Result<Asset> asset = m.load();
+  ASSERT_TRUE(asset) << asset.error().message;
+  EXPECT_EQ(warnings(*asset), 0u) << "bump maps are heights, nobody asks for them";
+  const SlotUses& slots = asset->materials.at(0).slots;
+  const SlotUse &rough = slots[slotOf("roughness")], &metal = slots[slotOf("metallic")];
+  EXPECT_EQ(rough.factor.x(), 0.25f);
+  EXPECT_EQ(metal.factor.x(), 0.5f);
+  EXPECT_EQ(slots[slotOf("emissive")].factor, Vec3f(2, 0.5f, 0));
+  EXPECT_GE(slots[slotOf("emissive")].texture.texture, 0);
+  EXPECT_GE(slots[slotOf("normal")].texture.texture, 0);
+  // Green of one picture and blue of the other.
+  ASSERT_GE(rough.texture.texture, 0);
+  EXPECT_EQ(metal.texture.texture, rough.texture.texture);
+  const Texture& both = asset->textures.at(static_cast<std::size_t>(rough.texture.texture));
+  const Image& image = *asset->images.at(static_cast<std::size_t>(both.image));
+  const Image& tex = *asset->images.at(0);
+  EXPECT_EQ(image.width, tex.width);
+  EXPECT_EQ(image.texel(0, 0)[1], tex.texel(0, 0)[1]);
+  EXPECT_EQ(image.texel(0, 0)[2], 7);
+  EXPECT_EQ(image.texel(image.width - 1, image.height - 1)[2], 7);
+}
+
+TEST(MtlReader, WithoutThemAMaterialIsPlain) {
+  for (const char* bad : {"", "Pr\nPm much\nKe\nKe x\n", "map_Pr\nnorm\nmap_Ke gone.png\n"}) {
+    MtlFolder m(std::string("newmtl m\n") + bad);
+    const Result<Asset> asset = m.load();
+    ASSERT_TRUE(asset) << asset.error().message;
+    const SlotUses &slots = asset->materials.at(0).slots, plain = plainSlots();
+    for (std::size_t s = 0; s < kSlotCount; ++s) {
+      EXPECT_EQ(slots[s].factor, plain[s].factor) << kMaterialSlots[s].channel;
+      EXPECT_EQ(slots[s].texture.texture, -1);
+    }
+    EXPECT_EQ(warnings(*asset) > 0, *bad != 0);
+  }
+  MtlFolder m("newmtl m\nPr 7\nKe -1 1e30 1\n");
+  const Result<Asset> asset = m.load();
+  ASSERT_TRUE(asset);
+  EXPECT_EQ(asset->materials[0].slots[slotOf("roughness")].factor.x(), 1);
+  EXPECT_EQ(asset->materials[0].slots[slotOf("emissive")].factor, Vec3f(0, kMaxFactor, 1));
+  EXPECT_NE(findNotice(*asset, "mtl_range"), nullptr);
+}
+
 TEST(MtlReader, PixelLimits) {
   MtlFolder m("newmtl m\nmap_Kd tex.png\n");
   LoadOptions options;

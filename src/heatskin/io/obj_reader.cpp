@@ -34,9 +34,9 @@ constexpr std::array<std::string_view, 24> kSkipped = {
     "hole", "scrv", "sp", "end",    "con", "mg",   "ctech", "stech", "call",  "csh",  "bsp",  "bzp"};
 
 /// Statements that say nothing about shape or base colour.
-constexpr std::array<std::string_view, 14> kSilent = {
-    "vn",       "o",          "g",         "s",      "bevel",  "lod", "c_interp",
-    "d_interp", "shadow_obj", "trace_obj", "usemap", "maplib", "cdc", "res"};
+constexpr std::array<std::string_view, 13> kSilent = {
+    "o",          "g",         "s",      "bevel",  "lod", "c_interp", "d_interp",
+    "shadow_obj", "trace_obj", "usemap", "maplib", "cdc", "res"};
 
 template <std::size_t N>
 bool contains(const std::array<std::string_view, N>& words, std::string_view word) {
@@ -93,7 +93,7 @@ class ObjParser {
     if (keyword == "vt") return textureVertex(fields);
     if (keyword == "f" || keyword == "fo") return face(fields);
     if (keyword == "vn") {
-      ++normals_;
+      normal(fields);
       return {};
     }
     if (keyword == "usemtl") {
@@ -177,6 +177,23 @@ class ObjParser {
     return {};
   }
 
+  /// What is wrong with a normal is worth a warning, not a refusal: the shape is there without it.
+  void normal(Fields& fields) {
+    Vec3 direction = Vec3::Zero();
+    bool complete = true;
+    for (int i = 0; i < 3; ++i) {
+      const std::optional<double> value = fields.empty() ? std::nullopt : text::parseDouble(fields.next());
+      complete = complete && value.has_value();
+      direction[i] = value.value_or(0);
+    }
+    const double length = direction.norm();
+    const bool usable = complete && std::isfinite(length) && length > 0;
+    if (!usable) {
+      notices_.add("bad_normal", [&] { return here("normal has no direction: faces are flat there"); });
+    }
+    soup_.normals.push_back(usable ? Vec3f((direction / length).cast<float>()) : Vec3f(Vec3f::Zero()));
+  }
+
   /// Index from 0 of a reference from 1 (or relative, if negative).
   Result<std::uint32_t> resolve(std::string_view field, Kind kind, std::size_t so_far) {
     std::int64_t index = 0;
@@ -220,9 +237,9 @@ class ObjParser {
         if (!resolved) return resolved.error();
         uv = *resolved;
       }
-      if (!vn.empty()) normalReference(vn);
       soup_.corner_position.push_back(*position);
       soup_.corner_uv.push_back(uv);
+      soup_.corner_normal.push_back(vn.empty() ? PolygonSoup::kNoNormal : normalReference(vn));
     }
     const std::size_t corners = soup_.corner_position.size() - first;
     if (corners < 3) {
@@ -232,6 +249,7 @@ class ObjParser {
       });
       soup_.corner_position.resize(first);
       soup_.corner_uv.resize(first);
+      soup_.corner_normal.resize(first);
       return {};
     }
     soup_.faces.push_back({static_cast<std::uint32_t>(first), material_});
@@ -243,16 +261,21 @@ class ObjParser {
     return {};
   }
 
-  /// Normals are not used, so a broken reference to one is worth a warning, not a refusal.
-  void normalReference(std::string_view field) {
+  /// Index from 0 of a normal, which may be defined later; kNoNormal, with a warning, for what is none.
+  std::uint32_t normalReference(std::string_view field) {
     std::int64_t index = 0;
     const bool number = text::parseInteger(field, index) == text::IntegerStatus::kOk;
-    if (!number || index == 0 || index < -static_cast<std::int64_t>(normals_)) {
+    const auto so_far = static_cast<std::int64_t>(soup_.normals.size());
+    constexpr std::int64_t kMaxIndex = std::numeric_limits<std::uint32_t>::max() - 1;
+    if (!number || index == 0 || index < -so_far || index > kMaxIndex) {
       notices_.add("bad_normal", [&] { return here("bad vn index " + quoteForMessage(field) + " ignored"); });
-    } else if (index > max_normal_) {
+      return PolygonSoup::kNoNormal;
+    }
+    if (index > max_normal_) {
       max_normal_ = index;
       max_normal_line_ = line_;
     }
+    return static_cast<std::uint32_t>(index > 0 ? index - 1 : so_far + index);
   }
 
   void useMaterial(std::string_view name) {
@@ -301,11 +324,18 @@ class ObjParser {
         }
       }
     }
-    if (max_normal_ > static_cast<std::int64_t>(normals_)) {
+    const std::size_t normals = soup_.normals.size();
+    if (max_normal_ > static_cast<std::int64_t>(normals)) {
       asset_.notices.push_back({"bad_normal", "line " + std::to_string(max_normal_line_) + ": vn index " +
                                                   std::to_string(max_normal_) + " out of range (" +
-                                                  std::to_string(normals_) +
-                                                  " normals), normals are not used"});
+                                                  std::to_string(normals) + " normals), ignored"});
+      for (std::uint32_t& normal : soup_.corner_normal) {
+        if (normal != PolygonSoup::kNoNormal && normal >= normals) normal = PolygonSoup::kNoNormal;
+      }
+    }
+    if (std::all_of(soup_.corner_normal.begin(), soup_.corner_normal.end(),
+                    [](std::uint32_t normal) { return normal == PolygonSoup::kNoNormal; })) {
+      soup_.corner_normal.clear();
     }
     return {};
   }
@@ -420,7 +450,6 @@ class ObjParser {
   NoticeCounter notices_;
   std::size_t line_ = 0;
   std::vector<std::uint32_t> face_lines_;  // [F]
-  std::size_t normals_ = 0;
   std::int64_t max_normal_ = 0;
   std::size_t max_normal_line_ = 0;
   std::size_t colored_ = 0;

@@ -134,10 +134,10 @@ class Values {
 };
 
 /// Which property of a vertex a name stands for.
-enum Role : std::size_t { kX, kY, kZ, kRed, kGreen, kBlue, kAlpha, kU, kV, kRoles };
+enum Role : std::size_t { kX, kY, kZ, kRed, kGreen, kBlue, kAlpha, kU, kV, kNx, kNy, kNz, kRoles };
 
 std::optional<Role> vertexRole(std::string_view name) {
-  constexpr std::array<std::pair<std::string_view, Role>, 22> kNames = {{{"x", kX},
+  constexpr std::array<std::pair<std::string_view, Role>, 25> kNames = {{{"x", kX},
                                                                          {"y", kY},
                                                                          {"z", kZ},
                                                                          {"red", kRed},
@@ -158,7 +158,10 @@ std::optional<Role> vertexRole(std::string_view name) {
                                                                          {"texture_u", kU},
                                                                          {"texture_v", kV},
                                                                          {"texture_s", kU},
-                                                                         {"texture_t", kV}}};
+                                                                         {"texture_t", kV},
+                                                                         {"nx", kNx},
+                                                                         {"ny", kNy},
+                                                                         {"nz", kNz}}};
   for (const auto& [known, role] : kNames) {
     if (known == name) return role;
   }
@@ -203,6 +206,7 @@ class PlyParser {
                         (vertex_count_ > 0 ? ": it has vertices but no faces (a point cloud?)" : ""));
     }
     finishUvs();
+    if (!soup_.normals.empty()) soup_.corner_normal = soup_.corner_position;
     if (Result<void> loaded = loadTextures(header->texture_files); !loaded) return loaded.error();
     if (Result<void> built = appendMesh(asset_, soup_, asset_.path.stem().string(), options_); !built) {
       return built.error();
@@ -285,6 +289,8 @@ class PlyParser {
     }
     const bool has_color = present[kRed] && present[kGreen] && present[kBlue];
     has_vertex_uvs_ = present[kU] && present[kV];
+    const bool has_normals = present[kNx] && present[kNy] && present[kNz];
+    if (has_normals) soup_.normals.reserve(element.count);
     soup_.positions.reserve(element.count);
     if (has_color) soup_.colors.reserve(element.count);
     if (has_vertex_uvs_) vertex_uvs_.reserve(element.count);
@@ -304,6 +310,7 @@ class PlyParser {
         soup_.colors.push_back(colorOf(row, value, white, present[kAlpha]));
       }
       if (has_vertex_uvs_) vertex_uvs_.push_back(uvOf(row, value[kU], value[kV]));
+      if (has_normals) soup_.normals.push_back(normalOf(row, {value[kNx], value[kNy], value[kNz]}));
     }
     return {};
   }
@@ -328,6 +335,15 @@ class PlyParser {
       color[static_cast<Eigen::Index>(i)] = i < 3 ? linearFromSrgb(display) : display;
     }
     return color;
+  }
+
+  Vec3f normalOf(std::size_t row, const Vec3& value) {
+    const double length = value.norm();
+    if (std::isfinite(length) && length > 0) return (value / length).cast<float>();
+    notices_.add("bad_normal", [&] {
+      return "normal of vertex " + std::to_string(row) + " has no direction: faces are flat there";
+    });
+    return Vec3f::Zero();
   }
 
   /// PLY has v pointing up as its writers (MeshLab, Blender) do.

@@ -1,5 +1,7 @@
 #include "heatskin/io/polygon_soup.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <map>
 #include <span>
@@ -15,13 +17,16 @@ namespace {
 struct VertexKey {
   std::uint32_t position;
   std::uint64_t uv;
+  std::array<std::uint32_t, 3> normal;
   bool operator==(const VertexKey&) const = default;
 };
 
 struct VertexKeyHash {
   std::size_t operator()(const VertexKey& key) const {
-    // The finaliser of SplitMix64 over both parts.
+    // The finaliser of SplitMix64 over all parts.
     std::uint64_t h = key.uv + 0x9E3779B97F4A7C15u * (std::uint64_t{key.position} + 1);
+    for (const std::uint32_t part : key.normal)
+      h = (h ^ (h >> 29)) * 0xBF58476D1CE4E5B9u + part;
     h = (h ^ (h >> 30)) * 0xBF58476D1CE4E5B9u;
     h = (h ^ (h >> 27)) * 0x94D049BB133111EBu;
     return h ^ (h >> 31);
@@ -34,6 +39,11 @@ std::uint64_t uvBits(const Vec2f& uv) {
          std::bit_cast<std::uint32_t>(uv.y() + 0.0f);
 }
 
+std::array<std::uint32_t, 3> normalBits(const Vec3f& normal) {
+  return {std::bit_cast<std::uint32_t>(normal.x() + 0.0f), std::bit_cast<std::uint32_t>(normal.y() + 0.0f),
+          std::bit_cast<std::uint32_t>(normal.z() + 0.0f)};
+}
+
 /// Fills primitives one after the other; keeps the tables that are as long as the soup.
 class PrimitiveBuilder {
  public:
@@ -44,6 +54,12 @@ class PrimitiveBuilder {
     Primitive primitive;
     primitive.material = material;
     if (has_uv) primitive.uv_sets.resize(1);
+    has_normals_ = std::any_of(faces.begin(), faces.end(), [&](std::uint32_t face) {
+      for (std::size_t c = soup_.faces[face].first_corner; c < soup_.faceEnd(face); ++c) {
+        if (!normalOf(c).isZero()) return true;
+      }
+      return false;
+    });
     ++group_;
     seams_.clear();
     for (const std::uint32_t face : faces) {
@@ -80,25 +96,38 @@ class PrimitiveBuilder {
   std::size_t broken_polygons = 0;
 
  private:
+  /// The normal of a corner; zero: none.
+  Vec3f normalOf(std::size_t corner) const {
+    if (soup_.corner_normal.empty() || soup_.corner_normal[corner] == PolygonSoup::kNoNormal)
+      return Vec3f::Zero();
+    return soup_.normals[soup_.corner_normal[corner]];
+  }
+
   std::uint32_t vertexOf(std::size_t corner, Primitive& primitive, bool has_uv, bool has_color) {
     const std::uint32_t position = soup_.corner_position[corner];
     const Vec2f uv = has_uv ? soup_.uvs[soup_.corner_uv[corner]] : Vec2f::Zero();
+    const Vec3f normal = has_normals_ ? normalOf(corner) : Vec3f(Vec3f::Zero());
     const bool first_time = stamp_[position] != group_;
     if (!first_time) {
       const std::uint32_t known = vertex_[position];
-      if (!has_uv || primitive.uv_sets[0][known] == uv) return known;
+      if ((!has_uv || primitive.uv_sets[0][known] == uv) &&
+          (!has_normals_ || primitive.normals[known] == normal)) {
+        return known;
+      }
     }
-    // Most positions have one texture coordinate; the others, on seams, go through a hash table.
+    // Most positions have one texture coordinate and normal; the others, on seams, go through a hash table.
     const auto added = static_cast<std::uint32_t>(primitive.positions.size());
     if (first_time) {
       stamp_[position] = group_;
       vertex_[position] = added;
     } else {
-      const auto [entry, inserted] = seams_.try_emplace(VertexKey{position, uvBits(uv)}, added);
+      const auto [entry, inserted] =
+          seams_.try_emplace(VertexKey{position, uvBits(uv), normalBits(normal)}, added);
       if (!inserted) return entry->second;
     }
     primitive.positions.push_back(soup_.positions[position]);
     if (has_uv) primitive.uv_sets[0].push_back(uv);
+    if (has_normals_) primitive.normals.push_back(normal);
     if (has_color) primitive.colors.push_back(soup_.colors[position]);
     return added;
   }
@@ -109,6 +138,7 @@ class PrimitiveBuilder {
   std::vector<std::uint32_t> vertex_;  // [V] its first vertex in that group
   std::unordered_map<VertexKey, std::uint32_t, VertexKeyHash> seams_;
   std::uint32_t group_ = 0;
+  bool has_normals_ = false;
   std::vector<std::uint32_t> outline_;
   std::vector<std::uint32_t> local_;
   std::vector<Vec3> points_;

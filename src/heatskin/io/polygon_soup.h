@@ -13,9 +13,10 @@
 
 namespace heatskin {
 
-/// Corners refer to positions and, separately, to texture coordinates. All indices are in range.
+/// Corners refer to positions and, separately, to texture coordinates and normals. All indices are in range.
 struct PolygonSoup {
   static constexpr std::uint32_t kNoUv = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kNoNormal = kNoUv;
 
   struct Face {
     std::uint32_t first_corner = 0;  ///< its corners end where the next face's begin
@@ -27,6 +28,8 @@ struct PolygonSoup {
   std::vector<Vec2f> uvs;                      // finite, v down
   std::vector<std::uint32_t> corner_position;  // [C]
   std::vector<std::uint32_t> corner_uv;        // [C] or kNoUv; may be empty when no corner has one
+  std::vector<Vec3f> normals;                  // unit, or zero: none
+  std::vector<std::uint32_t> corner_normal;    // [C] or kNoNormal; may be empty when no corner has one
   std::vector<Face> faces;                     // [F], each with at least 3 corners
 
   std::size_t faceEnd(std::size_t face) const {
@@ -35,7 +38,8 @@ struct PolygonSoup {
 };
 
 /// Appends one mesh and one instance to `asset`, with one primitive per (material, has texture coordinates)
-/// in the order of first use. A vertex is a position with one texture coordinate: equal pairs share one.
+/// in the order of first use. A vertex is a position with one texture coordinate and one normal: equal ones
+/// share one vertex.
 /// Polygons are cut into triangles (triangulate.h). A face counts as having texture coordinates when all its
 /// corners do. Vertex colours are left out of primitives with a texture. Notices tell about faces whose
 /// texture cannot be used, vertices in no face and polygons that cross themselves. Refuses more than

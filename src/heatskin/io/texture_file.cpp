@@ -51,6 +51,51 @@ Result<int> TextureFiles::use(std::string_view name, Wrap wrap) {
   return entry->second;
 }
 
+int TextureFiles::combine(int green, int blue) {
+  if (green < 0 && blue < 0) return -1;
+  const auto [entry, added] = combined_.try_emplace({green, blue}, -1);
+  if (!added) return entry->second;
+  const auto imageOf = [&](int texture) {
+    return texture < 0 ? nullptr
+                       : asset_
+                             .images[static_cast<std::size_t>(
+                                 asset_.textures[static_cast<std::size_t>(texture)].image)]
+                             .get();
+  };
+  const Image *g = imageOf(green), *b = imageOf(blue);
+  const Image& larger = b == nullptr || (g != nullptr && g->rgba.size() >= b->rgba.size()) ? *g : *b;
+  Image image;
+  image.name = larger.name;
+  image.format = "png";
+  image.stored_channels = 3;
+  image.width = larger.width;
+  image.height = larger.height;
+  image.rgba.assign(larger.rgba.size(), 255);
+  // The nearest texel: both pictures usually have the same size.
+  const auto copy = [&](const Image* from, std::size_t component) {
+    for (int y = 0; y < image.height && from != nullptr; ++y) {
+      for (int x = 0; x < image.width; ++x) {
+        const auto at = [](int i, int size, int other) {
+          return static_cast<int>(std::int64_t{i} * other / size);
+        };
+        const std::uint8_t* texel =
+            from->texel(at(x, image.width, from->width), at(y, image.height, from->height));
+        image.rgba[4 * (static_cast<std::size_t>(y) * static_cast<std::size_t>(image.width) +
+                        static_cast<std::size_t>(x)) +
+                   component] = texel[component];
+      }
+    }
+  };
+  copy(g, 1);
+  copy(b, 2);
+  Texture texture = asset_.textures[static_cast<std::size_t>(green >= 0 ? green : blue)];
+  texture.image = static_cast<int>(asset_.images.size());
+  asset_.images.push_back(std::make_shared<const Image>(std::move(image)));
+  asset_.textures.push_back(texture);
+  entry->second = static_cast<int>(asset_.textures.size()) - 1;
+  return entry->second;
+}
+
 Result<int> TextureFiles::loadImage(const std::string& name) {
   const auto warn = [&](const char* code, const std::string& message) {
     if (++unusable_ <= kMaxListed) {

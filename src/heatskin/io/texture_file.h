@@ -1,6 +1,6 @@
 #pragma once
 
-// Textures that a text file names: MTL's map_Kd and PLY's TextureFile.
+// Textures that a text file names: MTL's maps and PLY's TextureFile.
 
 #include <map>
 #include <string>
@@ -28,6 +28,10 @@ class TextureFiles {
   /// oversized image is an error. With load_images off the answer is -1 without a word.
   Result<int> use(std::string_view name, Wrap wrap);
 
+  /// A texture with the green of one and the blue of another, as glTF wants roughness and metalness; -1:
+  /// white instead. As large as the larger one, with its modes. The indices are answers of use().
+  int combine(int green, int blue);
+
  private:
   Result<int> loadImage(const std::string& name);
 
@@ -35,6 +39,7 @@ class TextureFiles {
   const LoadOptions& options_;
   std::map<std::string, int> images_;             // by portable name; -1: cannot be used
   std::map<std::pair<int, Wrap>, int> textures_;  // by image and wrap mode
+  std::map<std::pair<int, int>, int> combined_;
   std::size_t total_pixels_ = 0;
   std::size_t unusable_ = 0;
 };

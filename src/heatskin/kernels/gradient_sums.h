@@ -9,6 +9,7 @@
 #include <new>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "heatskin/base/channel_layout.h"
@@ -62,9 +63,24 @@ class GradientRowBuffer {
 };
 
 /// Sums over a part of the batch. Rows are made when first touched, one after the other: what a part costs,
-/// in time and memory, goes with the kernels it sees, but for four bytes for each of all kernels.
+/// in time and memory, goes with the kernels it sees, but for four bytes for each of all kernels: a table
+/// that finds rows. Parts that are worked on one after the other can share it.
 class GradientSums {
  public:
+  /// Forgets everything and finds rows by a table that giveTable() returned, or an empty one. reset() must
+  /// follow.
+  void takeTable(std::vector<std::uint32_t> table) {
+    touched_.clear();
+    slots_ = std::move(table);
+  }
+
+  /// Hands the table out. Until the next takeTable() only touched() and at() can be used.
+  std::vector<std::uint32_t> giveTable() {
+    for (const std::uint32_t kernel : touched_)
+      slots_[kernel] = kNoSlot;
+    return std::move(slots_);
+  }
+
   /// Forgets everything; kernels below `kernels` may come.
   void reset(std::size_t kernels, std::size_t channels) {
     for (const std::uint32_t kernel : touched_)
@@ -125,8 +141,12 @@ class GradientSums {
     const std::size_t slot = touched_.size();
     slots_[kernel] = static_cast<std::uint32_t>(slot);
     touched_.push_back(kernel);
-    if (lines_.size() * sizeof(Line) < (slot + 1) * stride_)
-      lines_.resize(std::max<std::size_t>(64, 2 * lines_.size()) + stride_ / sizeof(Line));
+    if (lines_.size() * sizeof(Line) < (slot + 1) * stride_) {
+      // By a quarter, not by what vectors like to grow by: there are millions of rows in a large fit.
+      const std::size_t lines = lines_.size() + lines_.size() / 4 + 64 + stride_ / sizeof(Line);
+      lines_.reserve(lines);
+      lines_.resize(lines);
+    }
     auto* row = new (lines_.data()->bytes + slot * stride_) GradientRow;
     std::fill_n(row->channels(), channelFloats(), 0.0f);
   }

@@ -8,17 +8,20 @@
 #include <fmt/format.h>
 
 #include "heatskin/appearance/appearance_target.h"
+#include "heatskin/appearance/asset_channels.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/plural.h"
 #include "heatskin/base/result.h"
-#include "heatskin/evaluation/color_comparison.h"
 #include "heatskin/evaluation/evaluate.h"
 #include "heatskin/evaluation/reference.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/operators/preprocessing_cache.h"
+#include "heatskin/pipeline/evaluate_product.h"
+#include "heatskin/pipeline/fallback_texture.h"
 #include "heatskin/pipeline/pipeline.h"
 #include "heatskin/product/asset_constants.h"
+#include "heatskin/product/file_contents.h"
 #include "heatskin/product/product.h"
 #include "heatskin/product/product_writer.h"
 #include "heatskin/product/stored_kernels.h"
@@ -94,18 +97,28 @@ Result<void> evaluateStored(const LoadedAsset& asset, const EvaluationOptions& o
   return {};
 }
 
-/// What the product looks like to those who do not know kernels. Nothing where the two surfaces differ.
-std::optional<double> fallbackPsnr(const LoadedAsset& asset, const Product& product,
-                                   EvaluationOptions options) {
-  if (product.surface->faceCount() != asset.surface->faceCount()) return std::nullopt;
-  options.view_size = 0;
-  const auto comparison = ColorComparison::create(*asset.surface, asset.appearance, options);
-  if (!comparison) return std::nullopt;
-  const Appearance fallback(product.asset, *product.surface);
-  const auto quality = comparison->measure(
-      [&](std::span<const SurfacePoint> points, std::span<Vec3f> out) { fallback.colors(points, out); });
-  if (!quality) return std::nullopt;
-  return quality->surface_psnr;
+/// What makes the product larger than its input, the largest part first.
+std::string whyLarger(const Asset& asset, std::span<const std::uint8_t> product,
+                      std::span<const FallbackImage> images) {
+  const FileParts parts = partsOf(product);
+  std::vector<std::pair<std::size_t, std::string_view>> reasons = {
+      {parts.kernels, "kernels"}, {parts.colors, "vertex colours"}, {parts.extras, "kernels in extras"}};
+  std::size_t drawn = 0;
+  for (const FallbackImage& image : images)
+    drawn += image.bytes.size();
+  reasons.emplace_back(drawn, "images of their colours");
+  if (asset.file == nullptr) {
+    const std::size_t named = parts.kernels + parts.colors + parts.extras + parts.images;
+    reasons.emplace_back(product.size() - std::min(named, product.size()), "the mesh as glTF");
+  }
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::string text;
+  for (const auto& [bytes, what] : reasons) {
+    if (bytes == 0) continue;
+    text += fmt::format("{}{} ({} kB)", text.empty() ? "" : ", ", what, (bytes + 999) / 1000);
+  }
+  return text;
 }
 
 /// Writes what the job asks for; afterwards the checkpoint is not needed.
@@ -142,6 +155,15 @@ bool asReadersBuild(const LoadedAsset& asset, Method method) {
 }
 
 }  // namespace
+
+Result<ChannelLayout> fitChannels(const LoadedAsset& asset, std::span<const std::string> names,
+                                  Filter filter) {
+  if (names.empty()) return channelsOf(asset.appearance, *asset.surface, filter);
+  auto layout = channelsOf(asset.appearance, *asset.surface, names, filter);
+  if (!layout && layout.error().kind == ErrorKind::kInput)
+    return layout.error().prefixed(prefixOf(asset.asset));
+  return layout;
+}
 
 Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   if (isProduct(asset.asset)) {
@@ -200,23 +222,34 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
                          outcome.config.train.seed, outcome.config.train.steps,
                          std::string(filterName(outcome.config.train.filter))};
   const bool as_readers_build = asReadersBuild(asset, outcome.config.evaluator.method);
+  ProductFile file(job.fallback);
+  file.extras = job.extras;
+  file.charts = job.charts;
   const auto writer = ProductWriter::create(asset.asset, asset.surface, as_readers_build, outcome.fit.kernels,
-                                            evaluator, info, job.fallback);
+                                            evaluator, info, file);
   if (!writer) return writer.error();
   outcome.kept = writer->kept();
   outcome.dropped = writer->dropped();
+  for (const Notice& notice : writer->notices()) {
+    outcome.notices.push_back({notice.code, prefixOf(asset.asset) + notice.message, notice.count});
+    if (control.notify) control.notify(outcome.notices.back());
+  }
   // A product whose positions differ from the asset's (openAssetToFit() was not used, or its triangles come
   // in another order) has a surface and an evaluator of its own.
   auto texture = writer->surface() == asset.surface
                      ? KernelTexture::withEvaluator(asset.surface, writer->kernels(), evaluator,
                                                     std::move(outcome.fit.evaluator), writer->constants())
                      : KernelTexture::create(writer->surface(), writer->kernels(), evaluator,
-                                             {&finishing, control.cache}, writer->constants());
+                                             {&finishing, control.cache, {}}, writer->constants());
   outcome.fit.evaluator = nullptr;
   if (!texture) return texture.error();
-  auto bytes = writer->finish(*texture);
+  const auto images = bakeFallback(*texture, asset.asset, writer->fallbackRequests());
+  if (!images) return images.error();
+  auto bytes = writer->finish(*texture, *images);
   if (!bytes) return bytes.error();
   outcome.bytes = std::move(*bytes);
+  if (asset.asset.input_bytes > 0 && outcome.bytes.size() > asset.asset.input_bytes)
+    outcome.why_larger = whyLarger(asset.asset, outcome.bytes, *images);
   if (auto saved = saveProduct(job, outcome); !saved) return saved.error();
 
   auto stored = readBack(job, outcome, *writer);
@@ -225,7 +258,7 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   if (job.evaluate && !control.progress->cancelled()) {
     const auto done = evaluateStored(asset, evaluation, exact_psnr, *control.progress, outcome);
     if (!done && !control.progress->cancelled()) return done.error();
-    if (done) outcome.fallback_psnr = fallbackPsnr(asset, outcome.stored->product, evaluation);
+    if (done) outcome.fallback_psnr = fallbackPsnr(*outcome.stored, asset, evaluation);
   }
   if (own_cache && control.notify) {
     for (const Notice& notice : own_cache->notices())

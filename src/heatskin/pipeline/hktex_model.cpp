@@ -275,7 +275,7 @@ Result<HktexImport> importHktex(const HktexModel& model, Asset mesh, Method meth
   if (!placed) return placed.error();
   std::optional<PreprocessingCache> own;
   if (options.cache == nullptr) own = PreprocessingCache::fromEnvironment();
-  const Preparation preparation{options.progress, own ? &*own : options.cache};
+  const Preparation preparation{options.progress, own ? &*own : options.cache, {}};
   const ProductInfo info{fmt::format("heatskin {}", kVersion), "", 0, 0, ""};
   auto bytes = encodeProduct(loaded->asset, *loaded->surface, placed->kernels, defaultOptions(method), info,
                              preparation);

@@ -97,7 +97,8 @@ Result<LoadedProduct> openProduct(Product product, const OpenOptions& options) {
 
   std::optional<PreprocessingCache> own;
   if (options.cache == nullptr) own = PreprocessingCache::fromEnvironment();
-  const Preparation preparation{&progress, own ? &*own : options.cache};
+  Preparation preparation{&progress, own ? &*own : options.cache, {}};
+  if (methodOf(evaluator) == methodOf(product.options)) preparation.supports = product.supports;
   auto texture =
       KernelTexture::create(product.surface, product.kernels, evaluator, preparation, product.constants);
   if (own && options.notify) {

@@ -5,9 +5,11 @@
 #include <span>
 #include <utility>
 
+#include "heatskin/appearance/shading_normals.h"
 #include "heatskin/base/files.h"
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/io/asset.h"
+#include "heatskin/rendering/supersampling.h"
 
 namespace heatskin {
 namespace {
@@ -36,6 +38,85 @@ Transparency productTransparency(const Product& product, Filter filter) {
   return result;
 }
 
+MaterialSource assetMaterials(const Asset& asset, const Surface& surface, const Appearance& appearance,
+                              Filter filter) {
+  const auto normals = std::make_shared<const ShadingNormals>(asset, surface, appearance.slots());
+  return [normals, source = appearanceMaterials(appearance, *normals, filter)](
+             std::span<const SurfacePoint> points, std::span<SurfaceMaterial> out) { source(points, out); };
+}
+
+/// Writes what kernels say about a point over what its material says.
+class KernelMaterials {
+ public:
+  explicit KernelMaterials(const KernelTexture& texture) : texture_(&texture), normals_(texture.layout()) {
+    const ChannelLayout& layout = texture.layout();
+    const auto colors = [&](const char* name, Vec3f SurfaceMaterial::*member, bool srgb) {
+      if (const ChannelGroup* group = layout.find(name)) colors_.push_back({group->first, member, srgb});
+    };
+    const auto number = [&](const char* name, float SurfaceMaterial::*member) {
+      if (const ChannelGroup* group = layout.find(name)) numbers_.push_back({group->first, member});
+    };
+    colors("base_color", &SurfaceMaterial::base_color, true);
+    colors("emissive", &SurfaceMaterial::emissive, false);
+    colors("sheen_color", &SurfaceMaterial::sheen_color, true);
+    number("metallic", &SurfaceMaterial::metallic);
+    number("roughness", &SurfaceMaterial::roughness);
+    number("occlusion", &SurfaceMaterial::occlusion);
+    number("clearcoat", &SurfaceMaterial::clearcoat);
+    number("clearcoat_roughness", &SurfaceMaterial::clearcoat_roughness);
+    number("sheen_roughness", &SurfaceMaterial::sheen_roughness);
+  }
+
+  void write(std::span<const SurfacePoint> points, std::span<SurfaceMaterial> out) const {
+    const std::size_t channels = texture_->layout().size();
+    std::vector<float> values(points.size() * channels);
+    texture_->values(points, values);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const float* row = values.data() + i * channels;
+      for (const Color& color : colors_) {
+        const Vec3f value = Eigen::Map<const Vec3f>(row + color.first);
+        out[i].*color.member = color.srgb ? raster::linearColor(value) : value;
+      }
+      for (const Number& number : numbers_)
+        out[i].*number.member = row[number.first];
+      if (normals_.any()) {
+        out[i].normal = normals_
+                            .normal(texture_->surface().frames()[points[i].face],
+                                    out[i].vertex_normal.cast<double>(), row)
+                            .cast<float>();
+      }
+    }
+  }
+
+ private:
+  struct Color {
+    std::size_t first;
+    Vec3f SurfaceMaterial::*member;
+    bool srgb;
+  };
+  struct Number {
+    std::size_t first;
+    float SurfaceMaterial::*member;
+  };
+
+  const KernelTexture* texture_;
+  NormalChannels normals_;
+  std::vector<Color> colors_;
+  std::vector<Number> numbers_;
+};
+
+/// What the product's materials say, and its kernels.
+MaterialSource productMaterials(const LoadedProduct& fitted, Filter filter) {
+  const Product& product = fitted.product;
+  const auto appearance = std::make_shared<const Appearance>(product.asset, *product.surface);
+  return [appearance, materials = assetMaterials(product.asset, *product.surface, *appearance, filter),
+          kernels = KernelMaterials(fitted.texture)](std::span<const SurfacePoint> points,
+                                                     std::span<SurfaceMaterial> out) {
+    materials(points, out);
+    kernels.write(points, out);
+  };
+}
+
 }  // namespace
 
 ColorSource LoadedFile::colors(Filter filter) const {
@@ -45,6 +126,15 @@ ColorSource LoadedFile::colors(Filter filter) const {
 Transparency LoadedFile::transparency(Filter filter) const {
   if (plain) return transparencyOf(plain->asset, plain->appearance, filter);
   return productTransparency(fitted->product, filter);
+}
+
+MaterialSource LoadedFile::materials(Filter filter) const {
+  if (plain) return assetMaterials(plain->asset, *plain->surface, plain->appearance, filter);
+  return productMaterials(*fitted, filter);
+}
+
+std::vector<std::array<Vec3f, 3>> LoadedFile::normals() const {
+  return cornerNormals(asset(), surface());
 }
 
 AtlasBuffer LoadedFile::atlas(const AtlasOptions& options) const {

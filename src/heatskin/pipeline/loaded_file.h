@@ -2,6 +2,7 @@
 
 // A file that has colours on a surface: an asset with its own appearance, or a product with kernels.
 
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "heatskin/pipeline/pipeline.h"
 #include "heatskin/rendering/atlas.h"
 #include "heatskin/rendering/render.h"
+#include "heatskin/rendering/surface_material.h"
 #include "heatskin/rendering/transparency.h"
 #include "heatskin/surface/fit_target.h"
 
@@ -26,6 +28,13 @@ struct LoadedFile {
 
   /// The asset's own colours or those of the kernels. The file must outlive the source.
   ColorSource colors(Filter filter) const;
+
+  /// Materials for light: what the asset's materials say and, in a product, kernels instead of the textures
+  /// they stand for. The file must outlive the source.
+  MaterialSource materials(Filter filter) const;
+
+  /// Normals of the file's vertices at the corners of faces, see cornerNormals(); [F].
+  std::vector<std::array<Vec3f, 3>> normals() const;
 
   /// Which parts of the surface let through what is behind them: the asset's materials, or those a product
   /// has kept. The file must outlive the result.

@@ -114,6 +114,11 @@ class SurfacePointFinder {
   std::unique_ptr<Impl> impl_;
 };
 
+/// What a fit of the asset can have: channels of these names, or, without names, all that vary over its
+/// surface (appearance/asset_channels.h). For FitJob::layout.
+Result<ChannelLayout> fitChannels(const LoadedAsset& asset, std::span<const std::string> names = {},
+                                  Filter filter = Filter::kAuto);
+
 /// A fit from an asset to its product.
 struct FitJob {
   FitConfig config;
@@ -127,6 +132,8 @@ struct FitJob {
   FitControl control;
 
   Fallback fallback = Fallback::kVertex;  ///< what programs see that do not know kernels
+  bool extras = false;                    ///< the kernels also as text in the scene's extras
+  bool charts = true;                     ///< the product says where each kernel reaches
 
   bool evaluate = true;
   EvaluationOptions evaluation;  ///< but for the filter, which is the fit's
@@ -150,6 +157,7 @@ struct FitOutcome {
   std::optional<double> fallback_psnr;   ///< surface PSNR of the fallback, where there is one to measure
   std::vector<std::string> kept;         ///< words for what the product has of the input besides meshes
   std::vector<std::string> dropped;      ///< and for what it has not
+  std::string why_larger;                ///< what the product adds to its input, if it is the larger one
   double init_seconds = 0;               ///< from the loaded file to the first step
   std::vector<Notice> notices;           ///< of budget and fit; FitControl::notify heard them
 };

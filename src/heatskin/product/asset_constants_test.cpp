@@ -29,7 +29,7 @@ TEST(ConstantFaces, AreThoseOfTheAppearance) {
   for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
     const FaceSource& source = surface.sources()[f];
     const auto mesh = static_cast<std::size_t>(asset.instances[source.instance].mesh);
-    EXPECT_EQ(hasOneColor(asset, asset.meshes[mesh].primitives[source.primitive]),
+    EXPECT_EQ(constantGroups(asset, asset.meshes[mesh].primitives[source.primitive], {}) != 0,
               appearance.faceConstant(f));
     EXPECT_EQ(constants.find(f) != nullptr, appearance.faceConstant(f));
     if (constants.find(f) == nullptr) continue;

@@ -38,10 +38,39 @@ struct Mean {
 /// In place of the visibility of a point that nobody sees: it counts where there is nothing else.
 constexpr float kInvisible = 1e-6f;
 
-/// Mean colours around corners, one for each face and corner, by visibility.
-std::vector<Mean> cornerColors(const KernelTexture& texture, const Appearance& appearance) {
+/// Colours of faces and corners, in linear light.
+struct CornerColors {
+  std::vector<Mean> around;  // [3 F] means around corners, by visibility
+  std::vector<Vec3>
+      linear;  // [3 F] corners of the linear interpolation that is nearest to the face's colours
+};
+
+/// The three colours whose interpolation is nearest to `samples` at the points around all three corners, in
+/// the sense of least squares; clamped to [0, 1]. `colors` and `weights`: corner 0's points first.
+std::array<Vec3, 3> bestCorners(std::span<const Vec3> colors, std::span<const double> weights) {
+  Mat3 normal = Mat3::Zero(), right = Mat3::Zero();
+  for (std::size_t i = 0; i < colors.size(); ++i) {
+    const auto corner = static_cast<Eigen::Index>(i / kAround.size());
+    Vec3 b;
+    for (Eigen::Index k = 0; k < 3; ++k)
+      b[(corner + k) % 3] = kAround[i % kAround.size()][k];
+    normal += weights[i] * b * b.transpose();
+    right += weights[i] * b * colors[i].transpose();
+  }
+  // Points around three corners span the plane, whatever their (positive) weights.
+  const Mat3 solved = normal.ldlt().solve(right);
+  std::array<Vec3, 3> out;
+  for (Eigen::Index c = 0; c < 3; ++c)
+    out[static_cast<std::size_t>(c)] = solved.row(c).transpose().cwiseMax(0.0).cwiseMin(1.0);
+  return out;
+}
+
+CornerColors cornerColors(const KernelTexture& texture, const Appearance& appearance) {
   const std::size_t faces = texture.surface().faceCount();
-  std::vector<Mean> out(3 * faces);
+  CornerColors out{std::vector<Mean>(3 * faces), std::vector<Vec3>(3 * faces)};
+  constexpr std::size_t kOfFace = 3 * kAround.size();
+  std::array<Vec3, kOfFace> of_face;
+  std::array<double, kOfFace> weights{};
   std::vector<SurfacePoint> points;
   std::vector<Vec3f> colors;
   std::vector<float> visible;
@@ -61,15 +90,17 @@ std::vector<Mean> cornerColors(const KernelTexture& texture, const Appearance& a
     visible.resize(points.size());
     texture.colors(points, colors);
     appearance.visibilities(points, visible);
-    for (std::size_t corner = 0; corner < 3 * (last - first); ++corner) {
-      for (std::size_t k = 0; k < kAround.size(); ++k) {
-        const Vec3f& srgb = colors[corner * kAround.size() + k];
-        Vec3 linear;
+    for (std::size_t f = first; f < last; ++f) {
+      for (std::size_t i = 0; i < kOfFace; ++i) {
+        const Vec3f& srgb = colors[(f - first) * kOfFace + i];
         for (int channel = 0; channel < 3; ++channel)
-          linear[channel] = static_cast<double>(linearFromSrgb(srgb[channel]));
-        const float seen = std::max(visible[corner * kAround.size() + k], kInvisible);
-        out[3 * first + corner].add(linear, static_cast<double>(seen) / static_cast<double>(kAround.size()));
+          of_face[i][channel] = static_cast<double>(linearFromSrgb(srgb[channel]));
+        weights[i] = static_cast<double>(std::max(visible[(f - first) * kOfFace + i], kInvisible));
+        out.around[3 * f + i / kAround.size()].add(of_face[i],
+                                                   weights[i] / static_cast<double>(kAround.size()));
       }
+      std::ranges::copy(bestCorners(of_face, weights),
+                        out.linear.begin() + 3 * static_cast<std::ptrdiff_t>(f));
     }
   }
   return out;
@@ -79,7 +110,7 @@ std::vector<Mean> cornerColors(const KernelTexture& texture, const Appearance& a
 
 void setFallbackColors(const KernelTexture& texture, Asset& asset) {
   const Surface& surface = texture.surface();
-  const std::vector<Mean> corners = cornerColors(texture, Appearance(asset, surface));
+  const CornerColors corners = cornerColors(texture, Appearance(asset, surface));
 
   // Vertices of the surface, separately for each primitive of each instance.
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> parts;
@@ -92,11 +123,31 @@ void setFallbackColors(const KernelTexture& texture, Asset& asset) {
   const auto key = [&](std::uint32_t face, std::size_t corner) {
     return std::uint64_t{part_of_face[face]} << 32 | surface.faces()[face][corner];
   };
-  std::unordered_map<std::uint64_t, Mean> around;
+  // How many triangles have a vertex of the file.
+  std::vector<std::vector<std::vector<std::uint32_t>>> uses(asset.meshes.size());
+  for (std::size_t m = 0; m < asset.meshes.size(); ++m) {
+    for (const Primitive& primitive : asset.meshes[m].primitives) {
+      auto& counts = uses[m].emplace_back(primitive.positions.size());
+      for (const std::uint32_t vertex : primitive.triangles)
+        ++counts[vertex];
+    }
+  }
+  struct Place {
+    Mean mean;
+    bool shared = false;  ///< by two triangles that have one vertex of the file here
+  };
+  std::unordered_map<std::uint64_t, Place> around;
   for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
-    for (std::size_t c = 0; c < 3; ++c)
-      around[key(f, c)].add(corners[3 * std::size_t{f} + c].value(),
-                            corners[3 * std::size_t{f} + c].weight * surface.areas()[f]);
+    const FaceSource& source = surface.sources()[f];
+    const auto mesh = static_cast<std::size_t>(asset.instances[source.instance].mesh);
+    const Primitive& primitive = asset.meshes[mesh].primitives[source.primitive];
+    for (std::size_t c = 0; c < 3; ++c) {
+      const Mean& mean = corners.around[3 * std::size_t{f} + c];
+      Place& place = around[key(f, c)];
+      place.mean.add(mean.value(), mean.weight * surface.areas()[f]);
+      const std::uint32_t vertex = primitive.triangles[3 * std::size_t{source.triangle} + source.corners[c]];
+      place.shared = place.shared || uses[mesh][source.primitive][vertex] > 1;
+    }
   }
 
   // From there to the vertices of the file.
@@ -111,7 +162,9 @@ void setFallbackColors(const KernelTexture& texture, Asset& asset) {
     const Primitive& primitive = asset.meshes[mesh].primitives[source.primitive];
     for (std::size_t c = 0; c < 3; ++c) {
       const std::uint32_t vertex = primitive.triangles[3 * std::size_t{source.triangle} + source.corners[c]];
-      means[mesh][source.primitive][vertex].add(around[key(f, c)].value(), 1);
+      const Place& place = around[key(f, c)];
+      means[mesh][source.primitive][vertex].add(
+          place.shared ? place.mean.value() : corners.linear[3 * std::size_t{f} + c], 1);
     }
   }
 

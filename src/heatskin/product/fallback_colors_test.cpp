@@ -9,6 +9,7 @@
 #include "heatskin/io/asset.h"
 #include "heatskin/io/color_space.h"
 #include "heatskin/product/test_fitted.h"
+#include "heatskin/surface/sampling.h"
 
 #include "support/products.h"
 
@@ -141,6 +142,38 @@ TEST(Product, DoubledFacesLookLikeTheOnesTheyRepeat) {
   const auto& colors = product->asset.meshes[0].primitives[0].colors;
   for (std::size_t v = 0; v < front; ++v)
     EXPECT_EQ(colors[v], colors[v + front]);
+}
+
+/// Mean squared difference between what the file shows without kernels and the kernels' colours.
+double fallbackError(const Fitted& f) {
+  const auto product = decoded(encoded(f));
+  EXPECT_TRUE(product) << product.error().message;
+  const std::vector<SurfacePoint> points = sampleSurface(*product->surface, 4000, 2);
+  std::vector<Vec3f> shown(points.size()), kernels(points.size());
+  Appearance(product->asset, *product->surface).colors(points, shown);
+  KernelTexture::create(product->surface, product->kernels, product->options)->colors(points, kernels);
+  double sum = 0;
+  for (std::size_t i = 0; i < points.size(); ++i)
+    sum += static_cast<double>((shown[i] - kernels[i]).squaredNorm());
+  return sum / static_cast<double>(points.size());
+}
+
+TEST(Product, CornersThatAreSeparateHaveTheirOwnFallbackColours) {
+  const Asset shared = assetOf(bumpySphere(1, 0.2, 1));
+  Asset split = shared;
+  Primitive& primitive = split.meshes[0].primitives[0];
+  const Primitive before = primitive;
+  primitive.positions.clear();
+  primitive.uv_sets[0].clear();
+  for (std::size_t c = 0; c < before.triangles.size(); ++c) {
+    primitive.positions.push_back(before.positions[before.triangles[c]]);
+    primitive.uv_sets[0].push_back(before.uv_sets[0][before.triangles[c]]);
+    primitive.triangles[c] = static_cast<std::uint32_t>(c);
+  }
+  Fitted one = fitted(shared), other = fitted(split);
+  // Both have the same faces, so the same kernels are the same texture.
+  other.kernels = one.kernels;
+  EXPECT_LT(fallbackError(other), 0.9 * fallbackError(one));
 }
 
 }  // namespace

@@ -151,9 +151,10 @@ Json completeExtension(Method method) {
   e.kernels = 7;
   e.buffer_view = 3;
   e.triangles = 12;
-  e.constant_materials = {0, 2};
+  e.constant_materials.all = {0, 2};
   e.info = {"heatskin", "draft", 1, 200};
   e.info.filter = "auto";
+  if (method == Method::kLocal) e.charts = {4, 100, 0, 0};
   return Json::parse(writeExtension(e));
 }
 
@@ -170,7 +171,7 @@ Json channelExtension() {
 Json recordExtension() {
   ProductExtension e;
   e.kernels = e.triangles = 12;
-  e.constant_materials = {0, 2};
+  e.constant_materials.all = {0, 2};
   e.info = {"heatskin", "draft", 1, 200};
   e.info.filter = "auto";
   return Json::parse(testing::versionOneJson(e));
@@ -194,6 +195,12 @@ class RowChecker {
     } else if (row.table == "group") {
       base_ = channelExtension();
       pointer_ = "/channels/1/" + row.name;
+      if (row.name == "constantMaterials") {
+        // In a group that materials define.
+        base_["version"] = "2.1";
+        base_["channels"][1].update(Json::parse(R"({"name": "emissive", "count": 3, "mean": [0, 0, 0]})"));
+        base_["channels"][1][row.name] = {0, 2};
+      }
     } else if (row.table == "version 1") {
       base_ = recordExtension();
       pointer_ = "/" + row.name;
@@ -454,9 +461,10 @@ std::vector<std::string> problemsOf(const std::string& text, std::optional<std::
   Json root = completeExtension(Method::kLocal);
   root["evaluator"] = {{"method", "local"}, {"*", 0}};
   collectPaths(root, "", real[""]);
-  for (const char* object : {"kernels", "kernels.bits", "evaluator", "channels"})
+  for (const char* object : {"kernels", "kernels.bits", "charts", "evaluator", "channels"})
     real[""].erase(object);  // only what is in them has rows
   collectPaths(channelExtension().at("channels").at(1), "", real["group"]);
+  real["group"].insert("constantMaterials");
   // What version 1 has and version 2 does not.
   collectPaths(recordExtension(), "", real["version 1"]);
   std::set<std::string> present;
@@ -505,7 +513,7 @@ TEST(FormatDocument, ExamplesAreRead) {
   fitted.info = {read->info.generator, "compact", preset->train.seed, preset->train.steps};
   fitted.info.filter = filterName(preset->train.filter);
   EXPECT_EQ(writeExtension(fitted), writeExtension(*read));
-  json.erase("constantMaterials");
+  json["version"] = "2.1";
   json.update(Json::parse("{" + examples[1] + "}"));
   const auto channels = readExtension(json.dump());
   EXPECT_TRUE(channels) << channels.error().message;

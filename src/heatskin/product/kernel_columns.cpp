@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <new>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 
@@ -13,6 +11,7 @@
 #include <zlib.h>
 
 #include "heatskin/base/plural.h"
+#include "heatskin/product/deflate.h"
 
 namespace heatskin {
 namespace {
@@ -50,55 +49,6 @@ std::uint32_t maskOf(int bits) {
 /// greyish, and then the differences are small.
 std::optional<std::size_t> predictor(std::size_t channel) {
   return channel == 0 || channel == 2 ? std::optional<std::size_t>(1) : std::nullopt;
-}
-
-/// Deflates planes of `rows` bytes, each with a block of its own.
-std::vector<std::uint8_t> deflatePlanes(std::span<const std::uint8_t> planes, std::size_t rows,
-                                        int strategy) {
-  z_stream stream{};
-  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS, MAX_MEM_LEVEL, strategy) != Z_OK)
-    throw std::bad_alloc();
-  // A block of stored bytes is the worst that can happen to a plane.
-  constexpr std::size_t kBlockSlack = 64;
-  std::vector<std::uint8_t> out(deflateBound(&stream, static_cast<uLong>(planes.size())) +
-                                kBlockSlack * (planes.size() / rows + 1));
-  stream.next_out = out.data();
-  stream.avail_out = static_cast<uInt>(out.size());
-  int state = Z_OK;
-  for (std::size_t at = 0; at < planes.size(); at += rows) {
-    stream.next_in = const_cast<Bytef*>(planes.data() + at);
-    stream.avail_in = static_cast<uInt>(rows);
-    state = deflate(&stream, at + rows < planes.size() ? Z_BLOCK : Z_FINISH);
-  }
-  out.resize(stream.total_out);
-  deflateEnd(&stream);
-  if (state != Z_STREAM_END) throw std::runtime_error("the kernels cannot be compressed");
-  return out;
-}
-
-/// The stream's contents if they are exactly `size` bytes and nothing follows.
-std::optional<std::vector<std::uint8_t>> inflateExactly(std::span<const std::uint8_t> bytes,
-                                                        std::size_t size) {
-  constexpr std::size_t kMost = std::numeric_limits<uInt>::max();
-  if (bytes.size() > kMost || size > kMost) return std::nullopt;
-  z_stream stream{};
-  stream.next_in = const_cast<Bytef*>(bytes.data());
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  if (inflateInit(&stream) != Z_OK) throw std::bad_alloc();
-  std::optional<std::vector<std::uint8_t>> out;
-  try {
-    out.emplace(size);
-  } catch (...) {
-    inflateEnd(&stream);
-    throw;
-  }
-  stream.next_out = out->data();
-  stream.avail_out = static_cast<uInt>(size);
-  const bool whole = inflate(&stream, Z_FINISH) == Z_STREAM_END;
-  const bool exact = stream.total_out == size && stream.avail_in == 0;
-  inflateEnd(&stream);
-  if (!whole || !exact) out.reset();
-  return out;
 }
 
 /// Reads the planes one after the other.
@@ -223,11 +173,7 @@ std::vector<std::uint8_t> packColumns(std::span<const KernelCodes> sorted, const
   }
   // Matches of noise cost more than they save, so only runs are looked for.
   const auto& planes = writer.planes();
-  std::vector<std::uint8_t> packed = deflatePlanes(planes, sorted.size(), Z_RLE);
-  // Kernels that are all alike; without runs there is a bit for every byte.
-  if (planes.size() / kMostInflation >= packed.size())
-    packed = deflatePlanes(planes, sorted.size(), Z_HUFFMAN_ONLY);
-  return packed;
+  return deflateWithinLimit(planes, sorted.size(), Z_RLE);
 }
 
 Result<std::vector<KernelCodes>> unpackColumns(std::span<const std::uint8_t> bytes, std::size_t count,

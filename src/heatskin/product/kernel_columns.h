@@ -9,13 +9,10 @@
 #include <vector>
 
 #include "heatskin/base/result.h"
+#include "heatskin/product/deflate.h"
 #include "heatskin/product/quantize.h"
 
 namespace heatskin {
-
-/// A file has at least one byte for so many of its planes. Only kernels that are all alike would take less:
-/// the limit keeps a small file from asking for much memory.
-inline constexpr std::size_t kMostInflation = 64;
 
 /// The order of kernels in a file: by triangle, then by the first barycentric code. Equal ones keep theirs.
 void sortKernels(std::vector<KernelCodes>& codes);

@@ -18,7 +18,9 @@
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/product/asset_constants.h"
+#include "heatskin/product/charts.h"
 #include "heatskin/product/fallback_colors.h"
+#include "heatskin/product/geometry_fingerprint.h"
 #include "heatskin/product/product_document.h"
 #include "heatskin/product/product_extension.h"
 #include "heatskin/product/product_writer.h"
@@ -121,14 +123,40 @@ Result<T> writing(const Make& make) {
 }  // namespace
 
 struct ProductWriter::Impl {
-  explicit Impl(ProductDocument file) : document(std::move(file)) {}
+  Impl(ProductDocument made, Fallback chosen) : document(std::move(made)), fallback(chosen) {}
 
   ProductDocument document;
+  Fallback fallback;
   std::shared_ptr<const Surface> surface;
   ProductExtension extension;
   std::vector<std::uint8_t> bytes;  // of the kernels
+  bool charts = true;
   KernelSet kernels;
   ConstantFaces constants;
+
+  std::optional<PackedCharts> chartsOf(const KernelTexture& texture) const {
+    if (!charts) return {};
+    return packCharts(texture.evaluator(), document.stored(), texture.surface(), kernels);
+  }
+
+  Result<std::vector<std::uint8_t>> file(const Asset& colored, std::span<const FallbackImage> images,
+                                         std::optional<PackedCharts> packed) const {
+    const Vec3f mean(kernels.mean.data() + kernels.layout.find("base_color")->first);
+    std::vector<std::vector<std::uint8_t>> buffers = {bytes};
+    if (packed) buffers.push_back(std::move(packed->bytes));
+    return document.finish(
+        colored, buffers,
+        [&](std::size_t view) {
+          ProductExtension numbered = extension;
+          numbered.buffer_view = view;
+          if (packed) {
+            numbered.charts = packed->header;
+            numbered.charts->buffer_view = view + 1;
+          }
+          return writeExtension(numbered);
+        },
+        mean, extension.info.generator, images);
+  }
 };
 
 namespace {
@@ -141,12 +169,20 @@ Result<Product> decode(Asset asset, std::optional<Method> evaluated_with,
     return inputError("has no kernels (HSK_kernel_texture)", error_code::kNoKernels);
   }
   const auto refuse = [](const Error& error) { return error.prefixed(fmt::format("{}: ", kExtensionName)); };
+  if (raw->from_extras && raw->geometry != geometryFingerprint(asset)) {
+    return inputError(
+        "its kernels are in its extras only, and its triangles are no longer those they were stored for: "
+        "reordered, rounded or edited",
+        error_code::kOtherGeometry);
+  }
   if (!raw->listed) return refuse(inputError("is not listed in extensionsUsed"));
   auto extension = readExtension(raw->json);
   if (!extension) return refuse(extension.error());
-  const auto view = std::find_if(raw->views.begin(), raw->views.end(), [&](const RawExtension::View& v) {
-    return v.index == extension->buffer_view;
-  });
+  const auto viewAt = [&](std::size_t index) {
+    return std::find_if(raw->views.begin(), raw->views.end(),
+                        [&](const RawExtension::View& v) { return v.index == index; });
+  };
+  const auto view = viewAt(extension->buffer_view);
   if (view == raw->views.end()) return refuse(inputError("its buffer view does not exist"));
 
   std::shared_ptr<const Surface> surface = std::move(known);
@@ -165,14 +201,24 @@ Result<Product> decode(Asset asset, std::optional<Method> evaluated_with,
   auto kernels = unpackKernels(*extension, view->bytes, asset, *surface);
   if (!kernels) return refuse(kernels.error());
 
-  if (!extension->constant_materials.empty() &&
-      extension->constant_materials.back() >= asset.materials.size()) {
+  std::vector<std::vector<std::size_t>> lists = extension->constant_materials.of_group;
+  lists.push_back(extension->constant_materials.all);
+  for (const std::vector<std::size_t>& list : lists) {
+    if (list.empty() || list.back() < asset.materials.size()) continue;
     return refuse(inputError(fmt::format("constantMaterials: material {} does not exist, the file has {}",
-                                         extension->constant_materials.back(), asset.materials.size())));
+                                         list.back(), asset.materials.size())));
   }
 
   Product product;
   product.constants = constantFaces(asset, *surface, extension->constant_materials, extension->layout);
+  if (extension->charts) {
+    const auto charts = viewAt(extension->charts->buffer_view);
+    if (charts == raw->views.end()) return refuse(inputError("the buffer view of its charts does not exist"));
+    auto supports = unpackCharts(*extension->charts, charts->bytes, asset, surface, *kernels);
+    if (!supports) return refuse(supports.error());
+    product.supports = std::move(*supports);
+    product.chart_bytes = charts->bytes.size();
+  }
   product.kernels = std::move(*kernels);
   product.options = extension->options;
   product.info = extension->info;
@@ -248,10 +294,14 @@ const std::vector<std::string>& ProductWriter::dropped() const {
   return impl_->document.dropped();
 }
 
+const std::vector<Notice>& ProductWriter::notices() const {
+  return impl_->document.notices();
+}
+
 Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<const Surface> surface,
                                             bool as_readers_build, const KernelSet& kernels,
                                             const EvaluatorOptions& options, const ProductInfo& info,
-                                            Fallback fallback) {
+                                            const ProductFile& file) {
   return writing<ProductWriter>([&]() -> Result<ProductWriter> {
     if (kernels.size() == 0) return failure("a product needs at least one kernel");
     if (kernels.layout.groups()[0].name != "base_color") {
@@ -279,16 +329,17 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
       return failure(readable.error().message);
     }
 
-    auto document = ProductDocument::create(asset, kernels.layout, fallback);
+    auto document = ProductDocument::create(asset, *surface, kernels.layout, file);
     if (!document) return document.error();
     if (asset.file != nullptr && !sameGeometry(asset, document->stored())) {
       // The asset is no longer what was in the file.
       Asset changed = asset;
       changed.file = nullptr;
-      document = ProductDocument::create(changed, kernels.layout, fallback);
+      document = ProductDocument::create(changed, *surface, kernels.layout, file);
       if (!document) return document.error();
     }
-    auto impl = std::make_unique<Impl>(std::move(*document));
+    auto impl = std::make_unique<Impl>(std::move(*document), file.fallback);
+    impl->charts = file.charts;
     const Asset& stored = impl->document.stored();
     std::shared_ptr<const Surface> stored_surface = surface;
     if (!as_readers_build || !sameGeometry(asset, stored)) {
@@ -315,20 +366,24 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
   });
 }
 
-Result<std::vector<std::uint8_t>> ProductWriter::finish(const KernelTexture& texture) const {
+const std::vector<FallbackRequest>& ProductWriter::fallbackRequests() const {
+  return impl_->document.fallbackRequests();
+}
+
+Result<std::vector<std::uint8_t>> ProductWriter::finish(const KernelTexture& texture,
+                                                        std::span<const FallbackImage> images) const {
   return writing<std::vector<std::uint8_t>>([&]() -> Result<std::vector<std::uint8_t>> {
+    if (images.size() != fallbackRequests().size()) return failure("images for the fallback are missing");
+    if (impl_->fallback != Fallback::kVertex && impl_->fallback != Fallback::kTexture)
+      return impl_->file(impl_->document.stored(), {}, impl_->chartsOf(texture));
     Asset colored = impl_->document.stored();
     setFallbackColors(texture, colored);
-    const Vec3f mean(impl_->kernels.mean.data() + texture.layout().find("base_color")->first);
-    return impl_->document.finish(
-        colored, impl_->bytes,
-        [&](std::size_t view) {
-          ProductExtension extension = impl_->extension;
-          extension.buffer_view = view;
-          return writeExtension(extension);
-        },
-        mean, impl_->extension.info.generator);
+    return impl_->file(colored, images, impl_->chartsOf(texture));
   });
+}
+
+Result<std::vector<std::uint8_t>> ProductWriter::finishPlain() const {
+  return writing<std::vector<std::uint8_t>>([&] { return impl_->file(impl_->document.stored(), {}, {}); });
 }
 
 Result<Product> ProductWriter::readBack(Asset file) const {
@@ -352,10 +407,10 @@ Result<Product> ProductWriter::readBack(Asset file) const {
 Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
                                                 const KernelSet& kernels, const EvaluatorOptions& options,
                                                 const ProductInfo& info, const Preparation& preparation,
-                                                Fallback fallback) {
+                                                const ProductFile& file) {
   // The surface outlives this call, and with it everything that is made here.
   const std::shared_ptr<const Surface> shared(std::shared_ptr<void>(), &surface);
-  const auto writer = ProductWriter::create(asset, shared, false, kernels, options, info, fallback);
+  const auto writer = ProductWriter::create(asset, shared, false, kernels, options, info, file);
   if (!writer) return writer.error();
   const auto texture =
       KernelTexture::create(writer->surface(), writer->kernels(), options, preparation, writer->constants());

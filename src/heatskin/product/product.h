@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "heatskin/base/result.h"
@@ -40,10 +41,39 @@ enum class Fallback : std::uint8_t {
   kVertex,    ///< the kernels' colours at the vertices
   kOriginal,  ///< the textures of the input, which stay in the file
   kPlain,     ///< one colour, the mean
+  kTexture,   ///< small images of the kernels' colours where the input has textures, else colours at vertices
 };
 
 /// Names of the fallbacks, in the order of the enum; as on the command line.
-inline constexpr std::string_view kFallbackNames[] = {"vertex", "original", "none"};
+inline constexpr std::string_view kFallbackNames[] = {"vertex", "original", "none", "texture"};
+
+/// Which image Fallback::kTexture asks for.
+struct FallbackRequest {
+  /// Meshes of the asset and primitives of theirs that show it, along the coordinates of their base colour.
+  std::vector<std::pair<std::size_t, std::size_t>> primitives;
+  int width = 0, height = 0;  ///< of the image whose place it takes
+  std::size_t bytes = 0;      ///< of that one in the file; 0: not known
+};
+
+/// The answer.
+struct FallbackImage {
+  std::vector<std::uint8_t> bytes;  ///< of a file
+  std::string mime_type;            ///< "image/png" or "image/jpeg"
+};
+
+/// How a product is written.
+struct ProductFile {
+  ProductFile() = default;
+  ProductFile(Fallback chosen) : fallback(chosen) {}  // NOLINT: most callers want nothing else
+
+  Fallback fallback = Fallback::kVertex;
+  bool extras = false;  ///< the kernels also as text in the scene's extras, which other programs keep
+  bool charts = true;   ///< where each kernel reaches (product/charts.h)
+
+  /// Groups of channels, one bit each, in which a primitive has its material's values; [meshes][primitives]
+  /// of the asset. Null: those that its material alone decides about (constantGroups()).
+  const std::vector<std::vector<std::uint32_t>>* constants = nullptr;
+};
 
 /// A triangle of the file and barycentric coordinates for its corners in file order.
 struct TrianglePoint {
@@ -63,12 +93,13 @@ Result<bool> useStoredGeometry(Asset& asset);
 
 /// The GLB of `kernels` fitted to `asset`, whose surface is `surface`: everything the asset's file held
 /// (Asset::file), without the textures that kernels take the place of, unless they are the fallback.
-/// Quantises. Primitives of one colour (hasOneColor()) keep it in their material and are left to it, unless
-/// all primitives are so.
+/// Quantises. `charts`: the file says where each kernel reaches, where the method has charts
+/// (product/charts.h). Primitives of one value in a group of channels keep it in their material and are left
+/// to it there, unless all primitives are so in all groups.
 Result<std::vector<std::uint8_t>> encodeProduct(const Asset& asset, const Surface& surface,
                                                 const KernelSet& kernels, const EvaluatorOptions& options,
                                                 const ProductInfo& info, const Preparation& preparation = {},
-                                                Fallback fallback = Fallback::kVertex);
+                                                const ProductFile& file = {});
 
 /// A product read back: everything needed for colours, from that file alone.
 struct Product {
@@ -78,7 +109,11 @@ struct Product {
   EvaluatorOptions options;
   ProductInfo info;
   ConstantFaces constants;      ///< faces that have their material's colour
-  std::size_t model_bytes = 0;  ///< bytes of the extension's buffers: what the kernels cost
+  std::size_t model_bytes = 0;  ///< of the buffer with the kernels: what they cost
+  std::size_t chart_bytes = 0;  ///< of the buffer that says where they reach; 0: there is none
+
+  /// What that buffer says, for Preparation::supports; null: there is none.
+  std::shared_ptr<const local::StoredSupports> supports;
   double bytesPerKernel() const {
     return static_cast<double>(model_bytes) / static_cast<double>(kernels.size());
   }

@@ -15,15 +15,19 @@
 #include "heatskin/base/channel_layout.h"
 #include "heatskin/base/result.h"
 #include "heatskin/io/asset.h"
+#include "heatskin/product/asset_constants.h"
 #include "heatskin/product/product.h"
+#include "heatskin/surface/surface.h"
 
 namespace heatskin {
 
 class ProductDocument {
  public:
-  /// Primitives of one colour (hasOneColor()) keep it in their material and are left to it, unless all are so
-  /// or the layout has channels that materials do not define.
-  static Result<ProductDocument> create(const Asset& asset, const ChannelLayout& layout, Fallback fallback);
+  /// Primitives of one value in a group of channels (constantGroups()) keep it in their material and are left
+  /// to it there, unless all are so in all groups or the layout has channels that materials do not define.
+  /// `surface` is that of the asset.
+  static Result<ProductDocument> create(const Asset& asset, const Surface& surface,
+                                        const ChannelLayout& layout, const ProductFile& file);
 
   ~ProductDocument();
   ProductDocument(ProductDocument&&) noexcept;
@@ -32,19 +36,29 @@ class ProductDocument {
   /// What readers of the file get. Primitives that want vertex colours have them, white.
   const Asset& stored() const;
 
-  /// Materials of the file that say the colour of their triangles: increasing.
-  const std::vector<std::size_t>& constantMaterials() const;
+  /// Materials of the file that say the values of their triangles.
+  const ConstantMaterials& constantMaterials() const;
+
+  /// The images that Fallback::kTexture takes: those that only gave colour to opaque primitives without
+  /// vertex colours. The other primitives get vertex colours.
+  const std::vector<FallbackRequest>& fallbackRequests() const;
 
   /// Words for what the file still has and what it has lost.
   const std::vector<std::string>& kept() const;
   const std::vector<std::string>& dropped() const;
 
+  /// Images that could not come into the file.
+  const std::vector<Notice>& notices() const;
+
   /// The GLB with the vertex colours of `colored`, which is stored() with other colours, and the extension:
-  /// its bytes become a buffer view, whose number `json` is asked for. `mean` (sRGB) is what
-  /// everything that is fitted gets with Fallback::kPlain.
-  Result<std::vector<std::uint8_t>> finish(const Asset& colored, std::span<const std::uint8_t> kernels,
+  /// its buffers become buffer views one after the other; `json` is asked with the number of the first.
+  /// `mean` (sRGB) is what everything that is fitted gets with Fallback::kPlain, `images` are those of
+  /// fallbackRequests().
+  Result<std::vector<std::uint8_t>> finish(const Asset& colored,
+                                           std::span<const std::vector<std::uint8_t>> buffers,
                                            const std::function<std::string(std::size_t view)>& json,
-                                           const Vec3f& mean, const std::string& generator) const;
+                                           const Vec3f& mean, const std::string& generator,
+                                           std::span<const FallbackImage> images = {}) const;
 
  private:
   struct Impl;

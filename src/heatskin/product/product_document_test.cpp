@@ -130,7 +130,7 @@ TEST(ProductDocument, TexturesGoWhenNobodyNeedsThem) {
     b.primitive(m)["material"] = b.json["materials"].size() - 1;
   }
   const Fitted f = fittedFile(b);
-  const auto document = ProductDocument::create(f.asset, {}, Fallback::kVertex);
+  const auto document = ProductDocument::create(f.asset, *f.surface, {}, Fallback::kVertex);
   ASSERT_TRUE(document) << document.error().message;
   EXPECT_EQ(document->dropped(), std::vector<std::string>{"baseColorTexture"});
   for (const char* word : {"animations", "cameras", "copyright", "custom_attributes", "extras", "normals",

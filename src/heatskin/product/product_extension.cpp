@@ -274,7 +274,9 @@ constexpr BitsProperty kBitsProperties[] = {
 
 Json channelsJson(const ProductExtension& extension) {
   Json json = Json::array();
-  for (const ChannelGroup& group : extension.layout.groups()) {
+  const auto& constant = extension.constant_materials.of_group;
+  for (std::size_t g = 0; g < extension.layout.groups().size(); ++g) {
+    const ChannelGroup& group = extension.layout.groups()[g];
     const auto first = extension.mean.begin() + static_cast<std::ptrdiff_t>(group.first);
     Json& written = json.emplace_back();
     written = {{"name", group.name},
@@ -283,12 +285,14 @@ Json channelsJson(const ProductExtension& extension) {
                {"bits", extension.scales.channel_bits[group.first]},
                {"mean", std::vector<float>(first, first + static_cast<std::ptrdiff_t>(group.count))}};
     if (group.isTangent()) written["kind"] = kChannelKindNames[static_cast<std::size_t>(group.kind)];
+    if (g < constant.size() && !constant[g].empty()) written["constantMaterials"] = constant[g];
   }
   return json;
 }
 
-/// The groups of a file of version 2. `strict`: unknown properties are refused.
-void readChannels(Reader& root, bool strict, std::optional<Error>& error, ProductExtension& extension) {
+/// The groups of a file of version 2.`minor`. `strict`: unknown properties are refused.
+void readChannels(Reader& root, int minor, bool strict, std::optional<Error>& error,
+                  ProductExtension& extension) {
   const Json* list = root.property("channels");
   if (list == nullptr) return;
   if (!list->is_array() || list->empty() || list->size() > kMaxChannels) {
@@ -316,6 +320,10 @@ void readChannels(Reader& root, bool strict, std::optional<Error>& error, Produc
     mean.insert(mean.end(), values.begin(), values.end());
     if (group.isTangent() && std::any_of(values.begin(), values.end(), [](double v) { return v != 0.5; }))
       return reader.refuse("of tangent vectors has a mean other than 0.5");
+    if (minor >= 1 && reader.has("constantMaterials")) {
+      extension.constant_materials.of_group.resize(list->size());
+      extension.constant_materials.of_group[g] = reader.increasing("constantMaterials", kMaxMaterials);
+    }
     if (strict) reader.finish();
   }
   if (error) return;
@@ -328,12 +336,29 @@ void readChannels(Reader& root, bool strict, std::optional<Error>& error, Produc
   extension.layout = std::move(*layout);
 }
 
+/// Charts came with this minor version.
+constexpr int kChartsMinor = 1;
+
+void readCharts(Reader& reader, Method method, ChartsHeader& header) {
+  constexpr std::size_t kMost = std::numeric_limits<std::uint32_t>::max();
+  reader.size("bufferView", header.buffer_view, 0, kMost);
+  reader.size("steps", header.steps, 1, kMostSteps);
+  reader.size("orders", header.orders, 0, 2 * kMostSteps);
+  reader.size("neighbours", header.neighbours, 0, kMostSteps);
+  if (method != Method::kLocal)
+    reader.refuse(fmt::format("belongs to the method local, not to {}", methodName(method)));
+}
+
 }  // namespace
 
 std::string writeExtension(const ProductExtension& extension) {
   Json json;
-  // What 2.0 can say is written as 2.0.
-  json["version"] = fmt::format("{}.{}", kFormatMajor, extension.layout.hasTangents() ? kFormatMinor : 0);
+  // What 2.0 can say is written as 2.0: older readers refuse what they need not.
+  const bool by_group =
+      std::any_of(extension.constant_materials.of_group.begin(), extension.constant_materials.of_group.end(),
+                  [](const auto& materials) { return !materials.empty(); });
+  const bool newest = extension.layout.hasTangents() || extension.charts || by_group;
+  json["version"] = fmt::format("{}.{}", kFormatMajor, newest ? kFormatMinor : 0);
   json["triangles"] = extension.triangles;
   json["channels"] = channelsJson(extension);
   Json& kernels = json["kernels"];
@@ -346,13 +371,19 @@ std::string writeExtension(const ProductExtension& extension) {
   kernels["threshold"] = rangeJson(ranges.threshold);
   kernels["sharpness"] = rangeJson(ranges.sharpness);
   kernels["length"] = rangeJson(ranges.length);
+  if (extension.charts) {
+    json["charts"] = {{"bufferView", extension.charts->buffer_view},
+                      {"steps", extension.charts->steps},
+                      {"orders", extension.charts->orders},
+                      {"neighbours", extension.charts->neighbours}};
+  }
   Json& evaluator = json["evaluator"];
   evaluator["method"] = methodName(extension.options);
   for (const Option& option : traits(methodOf(extension.options)).options) {
     if (option.stored)
       evaluator[camelCase(option.key)] = valueJson(option.get(optionsStruct(extension.options)));
   }
-  if (!extension.constant_materials.empty()) json["constantMaterials"] = extension.constant_materials;
+  if (!extension.constant_materials.all.empty()) json["constantMaterials"] = extension.constant_materials.all;
   const ProductInfo& info = extension.info;
   json["info"] = {{"generator", info.generator.substr(0, kWrittenInfoBytes)},
                   {"preset", info.preset.substr(0, kWrittenInfoBytes)},
@@ -385,7 +416,7 @@ Result<ProductExtension> readExtension(const std::string& text) {
     const std::vector<double> mean = root.numbers("meanColor", 3, 0, 1);
     extension.mean = Vec3(mean[0], mean[1], mean[2]).cast<float>();
   } else {
-    readChannels(root, !newer, error, extension);
+    readChannels(root, (*version)[1], !newer, error, extension);
   }
 
   Reader kernels = root.object("kernels");
@@ -421,6 +452,11 @@ Result<ProductExtension> readExtension(const std::string& text) {
     if (option.stored) evaluator.option(option, optionsStruct(extension.options));
   }
 
+  std::optional<Reader> charts;
+  if (!extension.records && (*version)[1] >= kChartsMinor && root.has("charts")) {
+    charts.emplace(root.object("charts"));
+    readCharts(*charts, method, extension.charts.emplace());
+  }
   if (auto suits = checkChannels(method, extension.layout); !error && !suits)
     root.refuse("channels: " + suits.error().message);
 
@@ -436,7 +472,7 @@ Result<ProductExtension> readExtension(const std::string& text) {
     extension.info.filter = kFilterNames[filter];
   }
   if (root.has("constantMaterials"))
-    extension.constant_materials = root.increasing("constantMaterials", kMaxMaterials);
+    extension.constant_materials.all = root.increasing("constantMaterials", kMaxMaterials);
   if (!extension.constant_materials.empty() && !Appearance::knows(extension.layout))
     root.refuse("has constantMaterials together with channels that materials do not define");
   extension.info.seed = seed;
@@ -446,6 +482,7 @@ Result<ProductExtension> readExtension(const std::string& text) {
     for (Reader* reader : {&root, &kernels, &evaluator, &info})
       reader->finish();
     if (bits) bits->finish();
+    if (charts) charts->finish();
   }
   if (error) return *error;
   return extension;

@@ -4,6 +4,7 @@
 // with.
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,8 @@
 #include "heatskin/base/result.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/evaluators/method.h"
+#include "heatskin/product/asset_constants.h"
+#include "heatskin/product/charts.h"
 #include "heatskin/product/product.h"
 #include "heatskin/product/quantize.h"
 
@@ -34,8 +37,8 @@ struct ProductExtension {
   std::size_t kernels = 0;                                 ///< at least 1
   std::size_t buffer_view = 0;                             ///< index in the file
   std::size_t triangles = 0;  ///< of the scene, as a check that the geometry is still the one it was made for
-  std::vector<std::size_t> constant_materials;  ///< increasing; their faces have the factor's colour and
-                                                ///< alpha; only where the layout has nothing else
+  ConstantMaterials constant_materials;  ///< only where materials define every channel of the layout
+  std::optional<ChartsHeader> charts;    ///< since 2.1
   ProductInfo info;
 };
 

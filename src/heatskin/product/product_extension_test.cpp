@@ -68,7 +68,7 @@ TEST(ProductExtension, OptionsOfTheMethodComeBackAndNoOthers) {
 
 TEST(ProductExtension, WhatIsOptionalComesBackAndIsChecked) {
   ProductExtension e = unusual();
-  e.constant_materials = {0, 2, 7};
+  e.constant_materials.all = {0, 2, 7};
   e.info.filter = "bilinear";
   const auto read = readExtension(writeExtension(e));
   ASSERT_TRUE(read) << read.error().message;
@@ -304,8 +304,30 @@ TEST(ProductExtension, MajorVersionsMustBeKnownMinorOnesNeedNot) {
   newer["kernels"]["colourful"] = true;
   newer["kernels"]["bits"]["colourful"] = 3;
   EXPECT_EQ(refusal(newer), "") << "properties of later minor versions may be ignored";
-  newer["version"] = "2.0";
+  newer["version"] = "2.1";
   EXPECT_NE(refusal(newer), "");
+}
+
+TEST(ProductExtension, ChartsComeBack) {
+  ProductExtension e = unusual();
+  e.charts = {9, 1000, 20, 3};
+  Json json = Json::parse(writeExtension(e));
+  const auto read = readExtension(json.dump());
+  ASSERT_TRUE(read && read->charts) << read.error().message;
+  EXPECT_EQ(read->charts->buffer_view, 9u);
+  EXPECT_EQ(read->charts->steps, 1000u);
+  EXPECT_EQ(read->charts->orders, 20u);
+  EXPECT_EQ(read->charts->neighbours, 3u);
+  EXPECT_EQ(writeExtension(*read), writeExtension(e));
+  EXPECT_FALSE(readExtension(writeExtension(unusual()))->charts);
+  json["charts"]["surprise"] = 1;
+  EXPECT_NE(refusal(json).find("surprise"), std::string::npos);
+  json["charts"].erase("surprise");
+  json["version"] = "2.0";
+  EXPECT_NE(refusal(json).find("unknown property 'charts'"), std::string::npos);
+  e = unusual("thermal");
+  e.charts = {9, 1000, 20, 3};
+  EXPECT_NE(refusal(Json::parse(writeExtension(e))).find("belongs to the method local"), std::string::npos);
 }
 
 /// With vectors of the tangent plane.
@@ -398,7 +420,7 @@ TEST(ProductExtension, ChannelsComeBack) {
 
 TEST(ProductExtension, VersionOneIsReadAndWrittenAsVersionTwo) {
   ProductExtension e = unusual();
-  e.constant_materials = {1, 4};
+  e.constant_materials.all = {1, 4};
   const Json one = Json::parse(testing::versionOneJson(e));
   EXPECT_EQ(one["version"], "1.1");
   for (const char* version : {"1.0", "1.1", "1.7"}) {
@@ -480,11 +502,11 @@ TEST(ProductExtension, HostileChannelsAreRefused) {
   Json turned = good;
   std::swap(turned["channels"][0], turned["channels"][1]);
   EXPECT_NE(refusal(turned).find("begin with base_color"), std::string::npos);
-  // Seventeen channels in groups that are possible one by one.
+  // Thirty-three channels in groups that are possible one by one.
   Json wide = good;
-  wide["channels"][4]["count"] = 10;
-  wide["channels"][4]["mean"] = std::vector<double>(10, 0.5);
-  EXPECT_NE(refusal(wide).find("1 to 16 channels, not 17"), std::string::npos) << refusal(wide);
+  wide["channels"][4]["count"] = 26;
+  wide["channels"][4]["mean"] = std::vector<double>(26, 0.5);
+  EXPECT_NE(refusal(wide).find("1 to 32 channels, not 33"), std::string::npos) << refusal(wide);
   // NaN has no JSON; written as text it is no JSON at all.
   std::string text = good.dump();
   text.replace(text.find("50"), 2, "NaN");

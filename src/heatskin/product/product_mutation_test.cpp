@@ -53,7 +53,9 @@ void expectUsable(const Product& product) {
   }
   const std::vector<SurfacePoint> points = sampleSurface(*product.surface, 16, 3);
   std::vector<Vec3f> colors(points.size());
-  const auto texture = KernelTexture::create(product.surface, product.kernels, product.options);
+  Preparation preparation;
+  preparation.supports = product.supports;
+  const auto texture = KernelTexture::create(product.surface, product.kernels, product.options, preparation);
   if (!texture) {
     ASSERT_NE(methodOf(product.options), Method::kLocal) << "nothing to prepare";
     ASSERT_FALSE(texture.error().message.empty());

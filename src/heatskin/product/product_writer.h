@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,11 @@ class ProductWriter {
   /// Quantises `kernels`, which lie on `surface`, the surface of `asset`. `as_readers_build`: it was built
   /// with productSurfaceOptions(); then it is also the surface of the product, provided the asset is at the
   /// positions of the file (useStoredGeometry()). Otherwise the product gets a surface of its own.
+  /// `charts`: the file says where each kernel reaches.
   static Result<ProductWriter> create(const Asset& asset, std::shared_ptr<const Surface> surface,
                                       bool as_readers_build, const KernelSet& kernels,
                                       const EvaluatorOptions& options, const ProductInfo& info,
-                                      Fallback fallback = Fallback::kVertex);
+                                      const ProductFile& file = {});
   ~ProductWriter();
   ProductWriter(ProductWriter&&) noexcept;
   ProductWriter& operator=(ProductWriter&&) noexcept;
@@ -40,8 +42,19 @@ class ProductWriter {
   const std::vector<std::string>& kept() const;
   const std::vector<std::string>& dropped() const;
 
-  /// The GLB; `texture` is made of the three above and gives the fallback colours.
-  Result<std::vector<std::uint8_t>> finish(const KernelTexture& texture) const;
+  /// What could not come into the file.
+  const std::vector<Notice>& notices() const;
+
+  /// The images that Fallback::kTexture takes.
+  const std::vector<FallbackRequest>& fallbackRequests() const;
+
+  /// The GLB; `texture` is made of the three above and gives the fallback colours and the charts. `images`
+  /// has one for each of fallbackRequests().
+  Result<std::vector<std::uint8_t>> finish(const KernelTexture& texture,
+                                           std::span<const FallbackImage> images = {}) const;
+
+  /// The same without charts, for a fallback that takes neither vertex colours nor images.
+  Result<std::vector<std::uint8_t>> finishPlain() const;
 
   /// decodeProduct() of what finish() made, on surface(). Fails if the file holds another geometry or other
   /// kernels than were written.

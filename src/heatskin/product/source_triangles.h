@@ -31,6 +31,9 @@ class SourceTriangles {
   /// The face made from a triangle; kNone if the surface dropped it (no area, or a repetition).
   std::uint32_t faceOf(std::uint32_t triangle) const { return face_of_triangle_[triangle]; }
 
+  /// And back.
+  std::uint32_t triangleOf(std::uint32_t face) const { return triangle_of_face_[face]; }
+
   TrianglePoint toTriangle(const SurfacePoint& point) const;
 
   /// The triangle must have a face.

@@ -69,9 +69,13 @@ TEST(Product, AnyChannelsComeBackWithinTheStepsOfTheCodes) {
           for (std::size_t c = group.first; c < group.first + group.count; ++c)
             ASSERT_TRUE(row[c] >= group.range[0] && row[c] <= group.range[1]);
         }
-        if (product->constants.find(points[i].face) == nullptr) continue;
-        ASSERT_EQ(weights[i], 1);
+        const std::uint32_t constant = product->constants.channelsOf(points[i].face);
+        if (constant == 0) continue;
+        ASSERT_EQ(constant >> 3 & 1, 1u)
+            << "whose colour is constant has a constant alpha, and so has what is opaque";
         ASSERT_EQ(row[3], appearance.alpha(points[i]));
+        if ((constant & 1) == 0) continue;
+        ASSERT_EQ(weights[i], 1);
         ASSERT_EQ(colors[i], appearance.color(points[i]));
       }
     }

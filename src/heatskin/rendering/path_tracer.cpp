@@ -93,7 +93,9 @@ class Tracer {
         chances_(options.seed, kAlphaStream),
         samples_(std::clamp(options.samples, 1, kMaxPathSamples)),
         max_bounces_(std::max(options.max_bounces, 1)) {
-    if (options.crease_angle > 0) normals_ = creaseNormals(surface, options.crease_angle);
+    if (options.normals.empty() && options.crease_angle > 0)
+      own_normals_ = creaseNormals(surface, options.crease_angle);
+    normals_ = own_normals_.empty() ? options.normals : std::span<const std::array<Vec3f, 3>>(own_normals_);
     if (options.surroundings == Surroundings::kBackdrop) open_light_ = openFloorLight(options.environment);
   }
 
@@ -305,7 +307,7 @@ class Tracer {
     }
   }
 
-  /// Base colours where the active paths meet the surface.
+  /// Base colours and materials where the active paths meet the surface.
   void queryColors() {
     points_.clear();
     point_of_.assign(active_.size(), 0);
@@ -313,6 +315,13 @@ class Tracer {
       if (meetings_[i].kind != Meeting::Kind::kSurface) continue;
       point_of_[i] = static_cast<std::uint32_t>(points_.size());
       points_.push_back(meetings_[i].point);
+    }
+    if (options_.materials) {
+      found_.assign(points_.size(), {});
+      for (std::size_t begin = 0; begin < points_.size(); begin += kColorBatch) {
+        const std::size_t n = std::min(kColorBatch, points_.size() - begin);
+        options_.materials(std::span(points_).subspan(begin, n), std::span(found_).subspan(begin, n));
+      }
     }
     for (std::size_t s = 0; s < colors_.size(); ++s) {
       base_[s].resize(points_.size());
@@ -415,7 +424,14 @@ class Tracer {
     PathState& path = paths_[p];
     const SurfacePoint& point = meetings_[i].point;
     if (bounce == 0) path.surface = true;
+    const std::uint32_t color = point_of_[i];
+    const SurfaceMaterial* material = options_.materials ? &found_[color] : nullptr;
+    if (material != nullptr && material->emissive.maxCoeff() > 0) {
+      for (std::size_t s = 0; s < colors_.size(); ++s)
+        light_[s][p] += throughput_[s][p].cwiseProduct(material->emissive);
+    }
     if (bounce == max_bounces_) return false;
+    const PrincipledBsdf own_bsdf = material != nullptr ? PrincipledBsdf(optionsOf(*material)) : bsdf_;
     const Vec3 to_viewer = -path.ray.direction;
     Vec3 face_normal = surface_.frames()[point.face].normal();
     const bool back = face_normal.dot(to_viewer) < 0;
@@ -425,19 +441,20 @@ class Tracer {
     Vec3 normal = face_normal, origin = position;
     if (!normals_.empty()) {
       normal = smoothNormal(point, back, face_normal, to_viewer);
+      if (material != nullptr)
+        normal = bent((back ? -1.0 : 1.0) * material->normal.cast<double>(), to_viewer);
       origin = smoothPosition(point, back, position);
     }
     origin += kLeave * face_normal;
     const ShadingFrame frame(normal);
     const Vec3 out = frame.local(to_viewer);
-    const std::uint32_t color = point_of_[i];
 
     if (!lamps_.empty()) {
       const LampSample lamp = drawLamp(path, bounce);
       const Vec3 in = frame.local(lamp.direction);
       if (in.z() > 0 && lamp.density > 0 && lamp.direction.dot(face_normal) > 0) {
-        const double own = bsdf_.density(out, in);
-        const ByBaseColor value = bsdf_.value(out, in) * (in.z() / (lamp.density + own));
+        const double own = own_bsdf.density(out, in);
+        const ByBaseColor value = own_bsdf.value(out, in) * (in.z() / (lamp.density + own));
         LampRay& ray = lamp_rays_[i];
         ray.path = p;
         ray.ray = {origin, lamp.direction};
@@ -448,7 +465,7 @@ class Tracer {
     }
     const Vec2 u = numbers_.pair(path.pixel, path.sample, dimension(bounce, kDirection));
     const Vec2 lobe = numbers_.pair(path.pixel, path.sample, dimension(bounce, kLobe));
-    const auto drawn = bsdf_.sample(out, u, lobe.x());
+    const auto drawn = own_bsdf.sample(out, u, lobe.x());
     if (!drawn) return false;
     const Vec3 direction = frame.world(drawn->in).normalized();
     if (!(direction.dot(face_normal) > 0)) return false;  // below the face, though above the smooth surface
@@ -465,10 +482,18 @@ class Tracer {
     for (std::size_t c = 0; c < 3; ++c)
       normal += point.barycentric[static_cast<Eigen::Index>(c)] * normals_[point.face][c].cast<double>();
     if (back) normal = -normal;
-    normal = normal.norm() > 0 ? normal.normalized() : face_normal;
+    return bent(normal.norm() > 0 ? Vec3(normal.normalized()) : face_normal, to_viewer);
+  }
+
+  /// A shading normal that the viewer can see.
+  static Vec3 bent(const Vec3& normal, const Vec3& to_viewer) {
     const double facing = normal.dot(to_viewer);
-    if (facing < kLeastFacing) normal = (normal + (kLeastFacing - facing) * to_viewer).normalized();
-    return normal;
+    if (facing >= kLeastFacing) return normal;
+    return (normal + (kLeastFacing - facing) * to_viewer).normalized();
+  }
+
+  static PrincipledOptions optionsOf(const SurfaceMaterial& material) {
+    return {static_cast<double>(material.roughness), static_cast<double>(material.metallic), 1.5};
   }
 
   /// Where rays leave a face that is shaded smoothly: on the curved surface its normals stand for, so that
@@ -529,7 +554,8 @@ class Tracer {
   PixelSamples numbers_;
   RandomStream chances_;
   int samples_, max_bounces_;
-  std::vector<std::array<Vec3f, 3>> normals_;  // [F] or empty: faces are flat
+  std::vector<std::array<Vec3f, 3>> own_normals_;
+  std::span<const std::array<Vec3f, 3>> normals_;  // [F] or empty: faces are flat
   Vec3f open_light_ = Vec3f::Ones();
 
   // Of the wave that is under way.
@@ -540,6 +566,7 @@ class Tracer {
   std::vector<SurfacePoint> points_;                                    // [on the surface]
   std::vector<std::uint32_t> point_of_;                                 // [active] into points
   std::array<std::vector<Vec3f>, kMaxPathSources> base_;                // [on the surface] linear
+  std::vector<SurfaceMaterial> found_;  // [on the surface], or empty: options_.material
   std::vector<LampRay> lamp_rays_;
   std::vector<std::uint8_t> goes_on_;  // [active]
 };

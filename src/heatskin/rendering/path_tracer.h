@@ -20,6 +20,7 @@
 #include "heatskin/rendering/environment.h"
 #include "heatskin/rendering/principled.h"
 #include "heatskin/rendering/render.h"
+#include "heatskin/rendering/surface_material.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin {
@@ -41,10 +42,16 @@ struct PathOptions {
   int samples = 64;     ///< per pixel, 1 .. kMaxPathSamples; powers of two spread best
   int max_bounces = 8;  ///< light that was reflected more often is not seen
   std::uint64_t seed = 1;
-  PrincipledOptions material;
+  PrincipledOptions material;  ///< of all points, unless `materials` knows better
+
+  /// Metallic, roughness, emissive and normals of points; null: `material` everywhere. Base colours
+  /// are those of the colour sources. Occlusion is left out: light that bounces has it.
+  MaterialSource materials;
+
   bool one_sided = false;          ///< true: the backs of faces are black; false: as their fronts
   bool colors_are_linear = false;  ///< true: colours count as reflectances as they are; false: as sRGB
   double crease_angle = 0;         ///< radians; edges less sharp than this are shaded smoothly; 0: none
+  std::span<const std::array<Vec3f, 3>> normals;  // [F] instead of these: as in RenderOptions; or empty
   Environment environment;
   bool has_floor = false;
   Floor floor;

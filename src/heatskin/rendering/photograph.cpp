@@ -22,21 +22,16 @@ constexpr int kPhotographBounces = 8;
 /// too.
 constexpr float kShadowStrength = 0.85f;
 
-/// The camera's heading: up, towards the viewer and right, orthonormal.
-struct Heading {
-  Vec3 up, towards_viewer, right;
-
-  Heading(const Camera& camera, const Projection& projection) {
-    const double length = camera.up.norm();
-    up = length > 0 && std::isfinite(length) ? Vec3(camera.up / length) : Vec3(0, 1, 0);
-    const Vec3 level = -projection.forward() + projection.forward().dot(up) * up;
-    // Straight from above or below, the top of the picture is behind the object.
-    towards_viewer = level.norm() > 1e-6 ? level.normalized() : Vec3(-projection.up());
-    right = up.cross(towards_viewer).normalized();
-  }
-};
-
 }  // namespace
+
+Heading::Heading(const Camera& camera, const Projection& projection) {
+  const double length = camera.up.norm();
+  up = length > 0 && std::isfinite(length) ? Vec3(camera.up / length) : Vec3(0, 1, 0);
+  const Vec3 level = -projection.forward() + projection.forward().dot(up) * up;
+  // Straight from above or below, the top of the picture is behind the object.
+  towards_viewer = level.norm() > 1e-6 ? level.normalized() : Vec3(-projection.up());
+  right = up.cross(towards_viewer).normalized();
+}
 
 Vec3f neutralTone(const Vec3f& light) {
   constexpr float kHeadOn = 0.04f;  // reflected by a dielectric of index 1.5
@@ -64,6 +59,8 @@ Picture renderPhotograph(const Surface& surface, const Camera& camera, int width
   scene.max_bounces = kPhotographBounces;
   scene.seed = options.seed;
   scene.crease_angle = options.crease_angle;
+  scene.normals = options.normals;
+  scene.materials = options.materials;
   scene.environment = studioEnvironment(heading.up, heading.towards_viewer, heading.right);
   scene.surroundings = Surroundings::kBackdrop;
   scene.transparency = options.transparency;
@@ -95,7 +92,9 @@ Picture renderPhotograph(const Surface& surface, const Camera& camera, int width
         // The background is what it is asked to be, untouched by the tone curve.
         const float y =
             (static_cast<float>(i / static_cast<std::size_t>(width)) + 0.5f) / static_cast<float>(height);
-        const Vec3f kept = Vec3f::Ones() + kShadowStrength * (found.backdrop[i] - Vec3f::Ones());
+        Vec3f kept = Vec3f::Ones() + kShadowStrength * (found.backdrop[i] - Vec3f::Ones());
+        // Lamps that polished metal throws onto the floor are found too rarely: specks instead of light.
+        if (options.materials) kept = kept.cwiseMin(1.0f);
         const Vec3f behind = (top + y * (bottom - top)).cwiseProduct(kept.cwiseMax(0.0f));
         shown = alpha * shown + (1 - alpha) * behind;
       }

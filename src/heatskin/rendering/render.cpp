@@ -265,19 +265,20 @@ Picture renderAlbedo(const Surface& surface, const Camera& camera, int width, in
 }
 
 Picture renderNormals(const Surface& surface, const Camera& camera, int width, int height,
-                      const RenderOptions& options) {
-  const auto normals = creaseNormals(surface, ShadedOptions{}.crease_angle);
+                      const RenderOptions& options, const NormalSource& source) {
+  std::vector<std::array<Vec3f, 3>> own;
+  if (options.normals.empty() && !source) own = creaseNormals(surface, kCreaseAngle);
+  const auto normals = own.empty() ? options.normals : std::span<const std::array<Vec3f, 3>>(own);
   return renderPlain(surface, camera, width, height, options,
                      [&](const raster::Pass& pass, const raster::Fragments& fragments, std::span<Vec3f> out) {
+                       if (source) source(fragments.points, out);
                        parallelFor(out.size(), kPixelsPerBlock, [&](std::size_t begin, std::size_t end) {
                          for (std::size_t i = begin; i < end; ++i) {
                            const SurfacePoint& p = fragments.points[i];
-                           Vec3 n = Vec3::Zero();
-                           for (std::size_t c = 0; c < 3; ++c)
-                             n += p.barycentric[static_cast<Eigen::Index>(c)] *
-                                  normals[p.face][c].cast<double>();
-                           n.normalize();
-                           if (n.dot(surface.position(p) - pass.projection.eye()) > 0) n = -n;
+                           const Vec3 face_normal = surface.frames()[p.face].normal();
+                           Vec3 n = source ? Vec3(out[i].cast<double>())
+                                           : interpolatedNormal(normals[p.face], p.barycentric, face_normal);
+                           if (face_normal.dot(surface.position(p) - pass.projection.eye()) > 0) n = -n;
                            const Vec3 view(n.dot(pass.projection.right()), n.dot(pass.projection.up()),
                                            -n.dot(pass.projection.forward()));
                            out[i] = (Vec3::Constant(0.5) + 0.5 * view).cast<float>();

@@ -17,6 +17,7 @@
 #include "heatskin/base/vec.h"
 #include "heatskin/io/image_f.h"
 #include "heatskin/rendering/camera.h"
+#include "heatskin/surface/crease_normals.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin {
@@ -62,6 +63,10 @@ struct RenderOptions {
   WireOptions wire;
   const Transparency* transparency = nullptr;  ///< null: opaque; [F] arrays fit the surface
 
+  /// Unit normals at the corners of faces, on the outside, that are interpolated for shading:
+  /// cornerNormals(). [F] or empty: creaseNormals().
+  std::span<const std::array<Vec3f, 3>> normals;
+
   /// No background: the picture holds the surface's colours alone (not multiplied by alpha) and its mask is
   /// alpha, 0 to 255.
   bool transparent_background = false;
@@ -74,10 +79,13 @@ struct RenderOptions {
 Picture renderAlbedo(const Surface& surface, const Camera& camera, int width, int height,
                      const ColorSource& colors, const RenderOptions& options = {});
 
+/// Unit normals of many surface points, on the outside; called as a ColorSource is.
+using NormalSource = std::function<void(std::span<const SurfacePoint> points, std::span<Vec3f> normals)>;
+
 /// Normals, turned towards the viewer, as colours 0.5 + 0.5 n in view coordinates (x right, y up, z to the
-/// viewer).
+/// viewer): those of `source`, or without one the interpolated ones.
 Picture renderNormals(const Surface& surface, const Camera& camera, int width, int height,
-                      const RenderOptions& options = {});
+                      const RenderOptions& options = {}, const NormalSource& source = {});
 
 /// Studio light for the shaded mode. Directions are relative to the camera's heading, so an object looks
 /// lit the same way from all sides.
@@ -87,8 +95,9 @@ struct ShadedOptions {
   int key_directions = 36;  ///< a large lamp, upper left of the camera
   int shadow_map_size = 384;
   bool ground_shadow = true;  ///< the object stands on an invisible floor; off when seen from below it
-  double crease_angle = 35 * kDegree;            ///< edges sharper than this stay sharp
-  Vec3f background_top = {0.88f, 0.89f, 0.90f};  ///< sRGB
+  double crease_angle = kCreaseAngle;             ///< without `normals`: edges sharper than this stay sharp
+  std::span<const std::array<Vec3f, 3>> normals;  // [F] as in RenderOptions
+  Vec3f background_top = {0.88f, 0.89f, 0.90f};   ///< sRGB
   Vec3f background_bottom = {0.70f, 0.71f, 0.73f};
   WireOptions wire;
   const Transparency* transparency = nullptr;  ///< as in RenderOptions; shadows are cut out and thinned too
@@ -99,9 +108,5 @@ struct ShadedOptions {
 /// A picture for people: soft shadows, a sky, a ground contact, smooth normals, both sides lit.
 Picture renderShaded(const Surface& surface, const Camera& camera, int width, int height,
                      const ColorSource& colors, const ShadedOptions& options = {});
-
-/// Unit normals per corner of every face: averaged by angle over the faces around the vertex whose normals
-/// differ by less than `crease_angle` from the face's own.
-std::vector<std::array<Vec3f, 3>> creaseNormals(const Surface& surface, double crease_angle);  // [F]
 
 }  // namespace heatskin

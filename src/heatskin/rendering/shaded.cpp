@@ -12,13 +12,11 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/rendering/render.h"
 #include "heatskin/rendering/supersampling.h"
-#include "heatskin/surface/normals.h"
 
 namespace heatskin {
 namespace {
 
 constexpr std::size_t kShadedPixels = 4096;
-constexpr std::size_t kShadedFaces = 2048;
 
 // Radiance of the lights; a white wall facing the lamp comes out just below white.
 constexpr double kSkyLight = 0.50;
@@ -218,38 +216,6 @@ float bend(float linear) {
 
 }  // namespace
 
-std::vector<std::array<Vec3f, 3>> creaseNormals(const Surface& surface, double crease_angle) {
-  const auto faces = surface.faces();
-  const auto positions = surface.positions();
-  const CornersOfVertices around(surface.vertexCount(), {faces[0].data(), 3 * faces.size()});
-  const auto normalOf = [&](std::size_t f) { return surface.frames()[f].normal(); };
-  std::vector<double> angle(3 * faces.size());
-  std::vector<std::array<Vec3f, 3>> normals(faces.size());
-  parallelFor(faces.size(), kShadedFaces, [&](std::size_t first, std::size_t last) {
-    for (std::size_t f = first; f < last; ++f) {
-      for (std::size_t c = 0; c < 3; ++c) {
-        angle[3 * f + c] = cornerAngle(positions[faces[f][c]], positions[faces[f][(c + 1) % 3]],
-                                       positions[faces[f][(c + 2) % 3]]);
-      }
-    }
-  });
-  const double limit = std::cos(crease_angle);
-  parallelFor(faces.size(), kShadedFaces, [&](std::size_t first, std::size_t last) {
-    for (std::size_t f = first; f < last; ++f) {
-      const Vec3 own = normalOf(f);
-      for (std::size_t c = 0; c < 3; ++c) {
-        NormalSum sum;
-        for (const std::size_t corner : around[faces[f][c]]) {
-          const Vec3 other = normalOf(corner / 3);
-          if (other.dot(own) >= limit) sum.add(other, angle[corner]);
-        }
-        normals[f][c] = sum.unit(own).cast<float>();
-      }
-    }
-  });
-  return normals;
-}
-
 Picture renderShaded(const Surface& surface, const Camera& camera, int width, int height,
                      const ColorSource& colors, const ShadedOptions& options) {
   if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide) return {};
@@ -257,7 +223,9 @@ Picture renderShaded(const Surface& surface, const Camera& camera, int width, in
   const int n = std::clamp(options.supersampling, 1, raster::kMaxSupersampling);
   const Projection projection(camera, width, height);
   const Studio studio = buildStudio(surface, camera, projection, options, kLightsPart);
-  const auto normals = creaseNormals(surface, options.crease_angle);
+  std::vector<std::array<Vec3f, 3>> own;
+  if (options.normals.empty()) own = creaseNormals(surface, options.crease_angle);
+  const auto normals = own.empty() ? options.normals : std::span<const std::array<Vec3f, 3>>(own);
   const Vec3f top = raster::linearColor(options.background_top);
   const Vec3f bottom = raster::linearColor(options.background_bottom);
   const Vec3f wire_color = raster::linearColor(options.wire.color);
@@ -275,10 +243,7 @@ Picture renderShaded(const Surface& surface, const Camera& camera, int width, in
         const Vec3 x = surface.position(p);
         const Vec3 to_viewer = (projection.eye() - x).normalized();
         Vec3 face_normal = surface.frames()[p.face].normal();
-        Vec3 normal = Vec3::Zero();
-        for (std::size_t c = 0; c < 3; ++c)
-          normal += p.barycentric[static_cast<Eigen::Index>(c)] * normals[p.face][c].cast<double>();
-        normal = normal.norm() > 0 ? normal.normalized() : face_normal;
+        Vec3 normal = interpolatedNormal(normals[p.face], p.barycentric, face_normal);
         if (face_normal.dot(to_viewer) < 0) {
           face_normal = -face_normal;
           normal = -normal;

@@ -50,8 +50,8 @@ KernelSet every(const KernelSet& kernels, std::size_t first, std::size_t step) {
 
 std::size_t mostOnAFace(const local::SupportTable& table) {
   std::size_t most = 0;
-  for (std::size_t f = 0; f + 1 < table.begin.size(); ++f)
-    most = std::max<std::size_t>(most, table.begin[f + 1] - table.begin[f]);
+  for (std::uint32_t f = 0; f < table.faceCount(); ++f)
+    most = std::max<std::size_t>(most, table.of(f).count);
   return most;
 }
 
@@ -112,17 +112,16 @@ class CoverageStudy final : public Study {
     return runs;
   }
 
-  Result<StudyOutcome> execute(const Json& work, const std::filesystem::path& /*folder*/,
-                               Progress& progress) const override {
+  Result<StudyOutcome> execute(const Json& work, const RunContext& context) const override {
     StudyOutcome outcome;
-    auto fitted = fitRun(work, progress, outcome);
+    auto fitted = fitRun(work, context, outcome);
     if (!fitted) return fitted.error();
     if (!*fitted) return outcome;
-    const KernelTexture& texture = (*fitted)->fit.stored->texture;
+    const KernelTexture& texture = (*fitted)->stored.texture;
     if (work.value("stem", false))
       outcome.values["stem_below_half"] = jsonNumber(stemBelowHalf(texture, kSampleSeed));
-    if ((*fitted)->fit.config.evaluator.method != Method::kLocal) return outcome;
-    if (auto looked = lookCloser(texture, (*fitted)->fit.config.evaluator.local,
+    if ((*fitted)->config.evaluator.method != Method::kLocal) return outcome;
+    if (auto looked = lookCloser(texture, (*fitted)->config.evaluator.local,
                                  work.value("samples", std::size_t{200'000}), outcome.values);
         !looked)
       return looked.error();
@@ -172,10 +171,8 @@ class CoverageStudy final : public Study {
     evaluator.rebuild(texture.kernels());
     if (&evaluator.supportSurface() == surface.get()) {
       std::vector<double> candidates;
-      for (const SurfacePoint& p : points) {
-        const auto& begin = evaluator.supports().begin;
-        candidates.push_back(static_cast<double>(begin[p.face + 1] - begin[p.face]));
-      }
+      for (const SurfacePoint& p : points)
+        candidates.push_back(static_cast<double>(evaluator.supports().of(p.face).count));
       values["candidates_median"] = jsonNumber(median(candidates));
       values["candidates_p99"] = jsonNumber(percentile(candidates, 99));
     }

@@ -9,12 +9,14 @@
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/plural.h"
-#include "heatskin/base/stopwatch.h"
 #include "heatskin/io/asset_surface.h"
+#include "heatskin/io/gltf_reader.h"
 #include "heatskin/metrics/lpips.h"
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/study/admission.h"
 #include "heatskin/study/aggregate.h"
+#include "heatskin/study/kept_fits.h"
+#include "heatskin/training/fit.h"
 
 namespace heatskin::study {
 namespace {
@@ -74,6 +76,62 @@ void addEvaluation(Json& values, Json& timing, const Evaluation& e) {
 
 bool isOfSet(const StudyRow& row, std::string_view set) {
   return set.empty() || row.text("mesh/set") == set;
+}
+
+/// What decides about a fit, whatever study asks for it and whatever is measured afterwards.
+Json fitIdentity(const Json& work) {
+  const Json& method = work.at("method");
+  Json mesh = work.at("mesh");
+  for (const char* name : {"name", "set"})
+    mesh.erase(name);
+  return {{"mesh", std::move(mesh)},
+          {"preset", method.value("preset", "")},
+          {"changes", method.value("options", Json::array())},
+          {"options", work.value("options", Json::array())},
+          {"seed", work.value("seed", std::uint64_t{0})}};
+}
+
+Result<KeptFit> fitAnew(const LoadedAsset& asset, const FitConfig& config, bool fresh, Progress& progress) {
+  FitJob job;
+  job.config = config;
+  job.keep_budget = true;
+  job.evaluate = false;
+  job.control.progress = &progress;
+  PreprocessingCache no_cache;
+  if (fresh) job.control.cache = &no_cache;
+  const double before = cpuSeconds();
+  auto fitted = fitProduct(asset, job);
+  if (!fitted) return fitted.error();
+  if (!fitted->fit.complete) return failure("interrupted", error_code::kCancelled);
+  KeptFit fit;
+  fit.product = std::move(fitted->bytes);
+  const double optimise = fitted->fit.history.optimise_seconds;
+  fit.timing = {{"init_s", jsonNumber(fitted->init_seconds)},
+                {"preprocess_s", jsonNumber(fitted->fit.preprocess_seconds)},
+                {"optimise_s", jsonNumber(optimise)},
+                {"end_to_end_s", jsonNumber(fitted->init_seconds + optimise)},
+                {"fit_cpu_s", jsonNumber(cpuSeconds() - before)},
+                {"median_step_ms", jsonNumber(1e3 * fitted->fit.median_step_seconds)},
+                {"threads", threadCount()}};
+  return fit;
+}
+
+Result<Evaluation> measure(const Json& work, const LoadedProduct& stored, const LoadedAsset& asset,
+                           Filter filter, Progress& progress) {
+  EvaluationOptions options;
+  options.surface_samples = work.value("samples", options.surface_samples);
+  options.seam_samples = std::min(options.seam_samples, options.surface_samples);
+  options.atlas_size = work.value("atlas_size", options.atlas_size);
+  options.view_size = work.value("view_size", options.view_size);
+  options.five_frame_samples = work.value("five_frame_samples", options.five_frame_samples);
+  options.flip = true;
+  std::optional<LpipsModel> lpips;
+  if (work.contains("lpips")) {
+    auto model = LpipsModel::load(work["lpips"].get<std::string>());
+    if (!model) return model.error();
+    options.lpips = &lpips.emplace(std::move(*model));
+  }
+  return evaluateProduct(stored, asset, options, filter, progress);
 }
 
 }  // namespace
@@ -146,7 +204,10 @@ Result<StudyRun> planFit(const MeshSpec& mesh, const MethodSpec& method, std::ui
   run.work["samples"] = settings.quick ? kQuickSamples : std::size_t{200'000};
   run.work["atlas_size"] = !plan.views ? 0 : settings.quick ? 128 : 1024;
   run.work["view_size"] = !plan.views ? 0 : settings.quick ? 64 : 512;
-  run.work["five_frame_samples"] = !plan.views ? 0 : settings.quick ? 1 : kFiveFrameSamples;
+  const int five_frames = settings.subjects.five_frame_samples.value_or(!plan.five_frames ? 0
+                                                                        : settings.quick  ? 1
+                                                                                         : kFiveFrameSamples);
+  run.work["five_frame_samples"] = plan.views ? five_frames : 0;
   if (plan.fresh) run.work["fresh"] = true;
   if (!settings.subjects.lpips.empty() && plan.views) run.work["lpips"] = settings.subjects.lpips.string();
   return run;
@@ -166,7 +227,7 @@ Result<std::vector<StudyRun>> planFits(const FitPlan& plan, const StudySettings&
   return runs;
 }
 
-Result<std::optional<FittedRun>> fitRun(const Json& work, Progress& progress, StudyOutcome& outcome) {
+Result<std::optional<FittedRun>> fitRun(const Json& work, const RunContext& context, StudyOutcome& outcome) {
   const MeshSpec mesh = meshFromJson(work.at("mesh"));
   const MethodSpec method = methodFromJson(work.at("method"));
   auto config = configOf(method, work.value("options", std::vector<std::string>()),
@@ -194,48 +255,41 @@ Result<std::optional<FittedRun>> fitRun(const Json& work, Progress& progress, St
   outcome.values["vertices"] = asset->surface->report().vertices;
   outcome.values["faces"] = asset->surface->report().faces;
 
-  FitJob job;
-  job.config = std::move(*config);
-  job.keep_budget = true;
-  job.control.progress = &progress;
-  PreprocessingCache no_cache;
-  if (work.value("fresh", false)) job.control.cache = &no_cache;
-  job.evaluation.surface_samples = work.value("samples", job.evaluation.surface_samples);
-  job.evaluation.seam_samples = std::min(job.evaluation.seam_samples, job.evaluation.surface_samples);
-  job.evaluation.atlas_size = work.value("atlas_size", job.evaluation.atlas_size);
-  job.evaluation.view_size = work.value("view_size", job.evaluation.view_size);
-  job.evaluation.five_frame_samples = work.value("five_frame_samples", job.evaluation.five_frame_samples);
-  job.evaluation.flip = true;
-  std::optional<LpipsModel> lpips;
-  if (work.contains("lpips")) {
-    auto model = LpipsModel::load(work["lpips"].get<std::string>());
-    if (!model) return model.error();
-    job.evaluation.lpips = &lpips.emplace(std::move(*model));
+  const bool fresh = work.value("fresh", false);
+  const KeptFits kept(context, fitIdentity(work));
+  std::optional<KeptFit> fit;
+  if (!fresh) fit = kept.find();
+  if (!fit) {
+    auto fitted = fitAnew(*asset, *config, fresh, *context.progress);
+    if (!fitted) {
+      // What a method cannot take is a finding; anything else is a failure.
+      if (fitted.error().kind != ErrorKind::kInput) return fitted.error();
+      outcome.values["refused"] = fitted.error().message;
+      return std::optional<FittedRun>();
+    }
+    kept.keep(*fitted);
+    fit = std::move(*fitted);
   }
-  auto fitted = fitProduct(*asset, job);
-  if (!fitted) {
-    // What a method cannot take is a finding; anything else is a failure.
-    if (fitted.error().kind != ErrorKind::kInput) return fitted.error();
-    outcome.values["refused"] = fitted.error().message;
-    return std::optional<FittedRun>();
-  }
-  if (!fitted->fit.complete) return failure("interrupted", error_code::kCancelled);
-
-  outcome.values["kernels"] = fitted->fit.kernels.size();
-  outcome.values["model_bytes"] = fitted->stored->product.model_bytes;
-  if (fitted->evaluation) addEvaluation(outcome.values, outcome.timing, *fitted->evaluation);
-  outcome.timing["init_s"] = jsonNumber(fitted->init_seconds);
-  outcome.timing["preprocess_s"] = jsonNumber(fitted->fit.preprocess_seconds);
-  outcome.timing["optimise_s"] = jsonNumber(fitted->fit.history.optimise_seconds);
-  outcome.timing["end_to_end_s"] = jsonNumber(fitted->init_seconds + fitted->fit.history.optimise_seconds);
-  outcome.timing["median_step_ms"] = jsonNumber(1e3 * fitted->fit.median_step_seconds);
-  outcome.timing["threads"] = threadCount();
-  return std::optional<FittedRun>(FittedRun{std::move(*asset), std::move(*fitted), outcome});
+  // Also where it was fitted just now: one way to the figures, whoever made the fit.
+  auto product = readGltfBytes(fit->product, "product.glb");
+  if (!product) return product.error();
+  OpenOptions open;
+  open.progress = context.progress;
+  auto stored = openProduct(std::move(*product), open);
+  if (!stored) return stored.error();
+  const auto evaluation = measure(work, *stored, *asset, config->train.filter, *context.progress);
+  if (!evaluation) return evaluation.error();
+  outcome.values["kernels"] = stored->product.kernels.size();
+  outcome.values["model_bytes"] = stored->product.model_bytes;
+  addEvaluation(outcome.values, outcome.timing, *evaluation);
+  outcome.timing.update(fit->timing);
+  settleBudget(*config, *asset->surface, true);
+  return std::optional<FittedRun>(FittedRun{std::move(*asset), std::move(*config), std::move(*stored)});
 }
 
-Result<StudyOutcome> executeFit(const Json& work, Progress& progress) {
+Result<StudyOutcome> FitStudy::execute(const Json& work, const RunContext& context) const {
   StudyOutcome outcome;
-  const auto fitted = fitRun(work, progress, outcome);
+  const auto fitted = fitRun(work, context, outcome);
   if (!fitted) return fitted.error();
   return outcome;
 }

@@ -21,8 +21,9 @@ struct FitPlan {
   std::vector<MeshSpec> meshes;
   std::vector<MethodSpec> methods;
   std::vector<std::uint64_t> seeds;
-  bool fresh = false;  ///< no preprocessing from a cache: for times
-  bool views = true;   ///< pictures are compared, too, not only the surface
+  bool fresh = false;        ///< nothing from a cache, no fit of another study: for times
+  bool views = true;         ///< pictures are compared, too, not only the surface
+  bool five_frames = false;  ///< unless somebody asked for them, whatever the study
 };
 
 /// One run for every mesh, method and seed. In quick studies steps, samples and pictures are few, and the
@@ -50,16 +51,20 @@ MeshSpec subjectNamed(const StudySettings& settings, std::string_view name);
 /// What a fit left, for studies that look further.
 struct FittedRun {
   LoadedAsset asset;
-  FitOutcome fit;
-  StudyOutcome outcome;  ///< values and timing so far
+  FitConfig config;  ///< with budget and lengths as they were settled
+  LoadedProduct stored;
 };
 
-/// Fits and measures. Nothing, with `refused` in `outcome`, for a mesh that the comparison does not admit
-/// (METHOD section 16; HKTex and ThermalRF only) or that the method cannot take.
-Result<std::optional<FittedRun>> fitRun(const Json& work, Progress& progress, StudyOutcome& outcome);
+/// Fits, unless another study has kept the same fit (kept_fits.h), and measures. Nothing, with `refused` in
+/// `outcome`, for a mesh that the comparison does not admit (METHOD section 16; HKTex and ThermalRF only) or
+/// that the method cannot take.
+Result<std::optional<FittedRun>> fitRun(const Json& work, const RunContext& context, StudyOutcome& outcome);
 
-/// fitRun() for studies that need nothing else.
-Result<StudyOutcome> executeFit(const Json& work, Progress& progress);
+/// A study whose runs are fits and nothing else.
+class FitStudy : public Study {
+ public:
+  Result<StudyOutcome> execute(const Json& work, const RunContext& context) const final;
+};
 
 /// Columns of methods in the order of the rows: name and title.
 std::vector<std::pair<std::string, std::string>> methodsIn(std::span<const StudyRow> rows);

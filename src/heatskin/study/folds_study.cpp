@@ -15,7 +15,7 @@
 namespace heatskin::study {
 namespace {
 
-class FoldsStudy final : public Study {
+class FoldsStudy final : public FitStudy {
  public:
   std::string_view name() const override { return "folds"; }
   std::string_view summary() const override {
@@ -46,11 +46,6 @@ class FoldsStudy final : public Study {
     fits.seeds = seedsFor(settings);
     fits.views = false;
     return planFits(fits, settings);
-  }
-
-  Result<StudyOutcome> execute(const Json& work, const std::filesystem::path& /*folder*/,
-                               Progress& progress) const override {
-    return executeFit(work, progress);
   }
 
   StudyReport report(std::span<const StudyRow> rows, const std::filesystem::path& /*folder*/) const override {

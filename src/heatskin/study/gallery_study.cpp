@@ -53,13 +53,13 @@ class GalleryStudy final : public Study {
     return runs;
   }
 
-  Result<StudyOutcome> execute(const Json& work, const fs::path& folder, Progress& progress) const override {
+  Result<StudyOutcome> execute(const Json& work, const RunContext& context) const override {
     StudyOutcome outcome;
-    auto fitted = fitRun(work, progress, outcome);
+    auto fitted = fitRun(work, context, outcome);
     if (!fitted) return fitted.error();
     if (!*fitted) return outcome;
     const LoadedAsset& asset = (*fitted)->asset;
-    const KernelTexture& texture = (*fitted)->fit.stored->texture;
+    const KernelTexture& texture = (*fitted)->stored.texture;
     const auto reference =
         Reference::match(texture.surface(), *asset.surface, asset.appearance, displayPath(asset.asset.path));
     if (!reference) return reference.error();
@@ -72,7 +72,8 @@ class GalleryStudy final : public Study {
       const ImageF& picture = pictures[i];
       const auto png = encodePng(toPng8WithMask(picture), picture.width, picture.height, 4);
       if (!png) return png.error();
-      if (auto saved = writeFileAtomically(folder / kPictureNames[i], *png); !saved) return saved.error();
+      if (auto saved = writeFileAtomically(context.folder / kPictureNames[i], *png); !saved)
+        return saved.error();
       outcome.values["pictures"].push_back(kPictureNames[i]);
     }
     return outcome;

@@ -165,8 +165,7 @@ class GeometryStudy final : public Study {
     return runs;
   }
 
-  Result<StudyOutcome> execute(const Json& work, const std::filesystem::path& /*folder*/,
-                               Progress& /*progress*/) const override {
+  Result<StudyOutcome> execute(const Json& work, const RunContext& /*context*/) const override {
     auto asset = makeAsset(meshFromJson(work.at("mesh")));
     if (!asset) return asset.error();
     SurfaceOptions plain;

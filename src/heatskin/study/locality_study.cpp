@@ -147,13 +147,12 @@ class LocalityStudy final : public Study {
     return runs;
   }
 
-  Result<StudyOutcome> execute(const Json& work, const std::filesystem::path& /*folder*/,
-                               Progress& progress) const override {
+  Result<StudyOutcome> execute(const Json& work, const RunContext& context) const override {
     StudyOutcome outcome;
-    auto fitted = fitRun(work, progress, outcome);
+    auto fitted = fitRun(work, context, outcome);
     if (!fitted) return fitted.error();
     if (!*fitted) return outcome;
-    const KernelTexture& texture = (*fitted)->fit.stored->texture;
+    const KernelTexture& texture = (*fitted)->stored.texture;
     const Surface& surface = texture.surface();
     const auto points = sampleSurface(surface, work.value("footprint_samples", std::size_t{100'000}), 1);
     auto by_kernel = contributionsOf(texture, points);
@@ -196,7 +195,7 @@ class LocalityStudy final : public Study {
     outcome.values["effective_time"] = jsonNumber(median(times));
     outcome.values["weight_beyond"] = jsonNumber(total > 0 ? beyond / total : 0);
     std::vector<Vec3f> truth(points.size());
-    (*fitted)->asset.appearance.colors(points, truth, (*fitted)->fit.config.train.filter);
+    (*fitted)->asset.appearance.colors(points, truth, (*fitted)->config.train.filter);
     for (const double radius : kTruncations)
       outcome.values[fmt::format("psnr_within_{:g}", radius)] =
           jsonNumber(truncatedPsnr(texture.kernels(), by_kernel, truth, radius));

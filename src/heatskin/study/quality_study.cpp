@@ -70,7 +70,7 @@ std::string titleOf(std::span<const StudyRow> rows, std::string_view method) {
   return std::string(method);
 }
 
-class QualityStudy final : public Study {
+class QualityStudy final : public FitStudy {
  public:
   std::string_view name() const override { return "quality"; }
   std::string_view summary() const override {
@@ -83,11 +83,6 @@ class QualityStudy final : public Study {
     fits.methods = methodsFor(settings, paperMethods());
     fits.seeds = seedsFor(settings);
     return planFits(fits, settings);
-  }
-
-  Result<StudyOutcome> execute(const Json& work, const std::filesystem::path& /*folder*/,
-                               Progress& progress) const override {
-    return executeFit(work, progress);
   }
 
   StudyReport report(std::span<const StudyRow> rows, const std::filesystem::path& /*folder*/) const override {

@@ -38,9 +38,7 @@ class Sample final : public Study {
   std::string_view summary() const override { return ""; }
   bool timed() const override { return timed_; }
   Result<std::vector<StudyRun>> plan(const StudySettings&) const override { return std::vector<StudyRun>(); }
-  Result<StudyOutcome> execute(const Json&, const std::filesystem::path&, Progress&) const override {
-    return StudyOutcome();
-  }
+  Result<StudyOutcome> execute(const Json&, const RunContext&) const override { return StudyOutcome(); }
   StudyReport report(std::span<const StudyRow>, const std::filesystem::path&) const override {
     StudyReport report;
     report.title = "Sample";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -150,6 +151,30 @@ std::string endText(const Child& child, int status, const RunnerOptions& options
   return fmt::format("ended with code {} and said nothing", WEXITSTATUS(status));
 }
 
+double secondsOf(const timeval& t) {
+  return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+}
+
+constexpr std::string_view kScratchPrefix = ".running-";
+
+/// Removes what studies that were killed left in a folder of rows: `.running-PID` of a process that is gone.
+void removeAbandonedScratch(const fs::path& rows) {
+  std::error_code ignored;
+  std::vector<fs::path> abandoned;
+  for (const auto& entry : fs::directory_iterator(rows, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kScratchPrefix)) continue;
+    pid_t pid = 0;
+    const char *begin = name.data() + kScratchPrefix.size(), *end = name.data() + name.size();
+    const auto [stop, problem] = std::from_chars(begin, end, pid);
+    if (problem != std::errc() || stop != end || pid <= 0) continue;
+    // Another program may have the number by now; then the folder stays until that one is gone, too.
+    if (::kill(pid, 0) != 0 && errno == ESRCH) abandoned.push_back(entry.path());
+  }
+  for (const fs::path& folder : abandoned)
+    fs::remove_all(folder, ignored);
+}
+
 /// All the state of a study that runs.
 class Running {
  public:
@@ -170,6 +195,7 @@ class Running {
     std::error_code problem;
     fs::create_directories(scratch(), problem);
     if (problem) return failure(fmt::format("{}: {}", displayPath(scratch()), problem.message()));
+    removeAbandonedScratch(rowsFolder());
     std::vector<std::size_t> todo;
     double total = 0;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
@@ -196,11 +222,12 @@ class Running {
 
  private:
   fs::path rowsFolder() const { return options_.folder / "rows"; }
-  fs::path scratch() const { return rowsFolder() / fmt::format(".running-{}", ::getpid()); }
+  fs::path scratch() const { return rowsFolder() / fmt::format("{}{}", kScratchPrefix, ::getpid()); }
   fs::path rowFile(std::size_t i) const { return rowsFolder() / rowFileName(study_, runs_[i].name); }
   std::string fingerprintOf(std::size_t i) const {
     return runFingerprint(study_, runs_[i].work, options_.version);
   }
+  std::size_t placeOf(std::size_t i) const { return runs_[i].place.value_or(i); }
   // In tenths, so that short runs count, too.
   double cost(std::size_t i) const { return std::max(1.0, std::round(10 * runs_[i].cost)); }
 
@@ -226,7 +253,7 @@ class Running {
     if (!row || !row->error.empty()) return false;
     rows_[i] = std::move(*row);
     rows_[i].name = runs_[i].name;
-    rows_[i].place = i;
+    rows_[i].place = placeOf(i);
     account(i);
     return true;
   }
@@ -284,18 +311,17 @@ class Running {
       ::kill(-child.pid, SIGKILL);  // whatever it left behind
       const Child done = std::move(child);
       children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(c));
-      if (auto kept = keep(done, status, seconds, static_cast<double>(usage.ru_maxrss) * 1024 * 1e-6); !kept)
-        return kept.error();
+      if (auto kept = keep(done, status, seconds, usage); !kept) return kept.error();
       any = true;
     }
     return any;
   }
 
-  Result<void> keep(const Child& child, int status, double seconds, double peak_mb) {
+  Result<void> keep(const Child& child, int status, double seconds, const rusage& usage) {
     const std::size_t i = child.run;
     StudyRow& row = rows_[i];
     row.name = runs_[i].name;
-    row.place = i;
+    row.place = placeOf(i);
     row.work = runIdentity(runs_[i].work);
     row.values = row.timing = Json::object();
     const auto outcome = readJson(child.scratch / "outcome.json");
@@ -308,7 +334,8 @@ class Running {
                       : endText(child, status, options_);
     }
     row.timing["run_s"] = seconds;
-    row.timing["run_peak_rss_mb"] = peak_mb;
+    row.timing["run_cpu_s"] = secondsOf(usage.ru_utime) + secondsOf(usage.ru_stime);
+    row.timing["run_peak_rss_mb"] = static_cast<double>(usage.ru_maxrss) * 1024 * 1e-6;
     std::error_code ignored;
     fs::remove(rowsFolder() / runs_[i].name, ignored);  // unless it has files
     fs::remove_all(child.scratch, ignored);
@@ -355,10 +382,7 @@ std::string runFingerprint(std::string_view study, const Json& work, std::string
   const std::string identity = runIdentity(work).dump();
   for (const std::string_view part : {study, std::string_view(identity), version})
     fingerprint.add(std::span<const char>(part.data(), part.size()));
-  std::string text;
-  for (const std::uint8_t byte : fingerprint.value())
-    text += fmt::format("{:02x}", byte);
-  return text;
+  return hexadecimal(fingerprint);
 }
 
 Result<std::vector<StudyRow>> runStudy(std::string_view study, std::span<const StudyRun> runs,

@@ -8,6 +8,8 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "support/temporary_folder.h"
 
@@ -195,6 +197,25 @@ TEST_F(Runner, RowsOfSeveralFoldersMerge) {
   EXPECT_EQ(merged[0].name, "a");
   EXPECT_EQ(studiesWithRows(second.path()), std::vector<std::string>{"test"});
   EXPECT_TRUE(readRows("other", second.path()).empty());
+}
+
+TEST_F(Runner, WhatAKilledStudyLeftIsRemoved) {
+  const fs::path rows = folder_.path() / "rows";
+  // A process that has ended and was waited for; its number is not given to another one so soon.
+  const pid_t gone = ::fork();
+  if (gone == 0) ::_exit(0);
+  ASSERT_GT(gone, 0);
+  ::waitpid(gone, nullptr, 0);
+  const fs::path left = rows / (".running-" + std::to_string(gone)),
+                 alive = rows / (".running-" + std::to_string(::getppid())), strange = rows / ".running-x1";
+  for (const fs::path& folder : {left, alive, strange}) {
+    fs::create_directories(folder / "run");
+    std::ofstream(folder / "run" / "work.json") << "{}";
+  }
+  rowsOf({scriptRun("a", kGood)}, options());
+  EXPECT_FALSE(fs::exists(left));
+  EXPECT_TRUE(fs::exists(alive / "run" / "work.json")) << "another study is running";
+  EXPECT_TRUE(fs::exists(strange));
 }
 
 }  // namespace

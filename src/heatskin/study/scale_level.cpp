@@ -86,6 +86,7 @@ Result<ScaleFigures> measureScale(const std::filesystem::path& mesh, const FitCo
 
   figures.vertices = asset->surface->vertexCount();
   figures.faces = asset->surface->faceCount();
+  figures.channels = target.layout().size();
   figures.proxy_s = fitted->preprocess_seconds;
   figures.init_s = fitted->init_seconds;
   figures.setup_s = figures.load_s + figures.surface_s + fitted->init_seconds;

@@ -18,7 +18,7 @@ Result<void> writeScaleLevel(const std::filesystem::path& source, int resolution
 
 /// What a level costs. Seconds, milliseconds, megabytes (10^6 bytes).
 struct ScaleFigures {
-  std::size_t vertices = 0, faces = 0;
+  std::size_t vertices = 0, faces = 0, channels = 0;
   double load_s = 0, surface_s = 0;
   double proxy_s = 0;     ///< the evaluator's preprocessing
   double init_s = 0;      ///< from the surface to the first step

@@ -14,6 +14,7 @@
 #include "heatskin/figures/plot.h"
 #include "heatskin/study/aggregate.h"
 #include "heatskin/study/fit_run.h"
+#include "heatskin/study/scale_figure.h"
 #include "heatskin/study/scale_level.h"
 #include "heatskin/study/studies.h"
 
@@ -104,13 +105,12 @@ class ScalingStudy final : public Study {
     return runs;
   }
 
-  Result<StudyOutcome> execute(const Json& work, const fs::path& folder,
-                               Progress& /*progress*/) const override {
+  Result<StudyOutcome> execute(const Json& work, const RunContext& context) const override {
     const MeshSpec mesh = meshFromJson(work.at("mesh"));
     const auto config =
         configOf(methodFromJson(work.at("method")), work.value("options", std::vector<std::string>()), 0);
     if (!config) return config.error();
-    const fs::path file = folder / "level.glb";
+    const fs::path file = context.folder / "level.glb";
     if (auto made = makeLevelApart(mesh, work.value("level", 0), file); !made) return made.error();
     StudyOutcome outcome;
     const auto figures = measureScale(file, *config);
@@ -174,43 +174,28 @@ class ScalingStudy final : public Study {
 
  private:
   static Plot figure(std::span<const StudyRow> rows) {
-    constexpr std::array<std::pair<const char*, const char*>, 4> kPanels = {
-        {{"setup_s", "from file to first step, s"},
-         {"median_step_ms", "median step, ms"},
-         {"query_mpoints_s", "queries, million/s"},
-         {"beyond_mb", "memory beyond the input, MB"}}};
-    Plot plot;
-    plot.title = "What finer meshes cost";
-    plot.columns = 2;
-    for (const auto& [key, title] : kPanels) {
-      PlotPanel panel;
-      panel.title = title;
-      panel.x.label = "vertices";
-      panel.x.scale = panel.y.scale = AxisScale::kLogarithmic;
-      for (const auto& [name, method] : methodsIn(rows)) {
-        PlotSeries series;
-        series.name = method;
-        series.color = methodColor(name);
-        for (const StudyRow& row : rows) {
-          if (row.text("method/name") == name)
-            series.points.push_back({row.number("vertices"), row.number(key)});
+    std::vector<ScalePoint> points;
+    for (const auto& [name, title] : methodsIn(rows)) {
+      for (const StudyRow& row : rows) {
+        if (row.text("method/name") != name || !std::isfinite(row.number("vertices"))) continue;
+        for (const char* panel : kScalePanels) {
+          const std::string key = std::string_view(panel) == "step_ms" ? "median_step_ms" : panel;
+          const double value = row.number(key);
+          if (std::isfinite(value)) points.push_back({panel, name, title, row.number("vertices"), value});
         }
-        panel.series.push_back(std::move(series));
       }
-      if (std::string_view(key) == "setup_s") {
-        PlotSeries paper;
-        paper.name = "HKTex preprocessing, paper (A100)";
-        paper.color = "#5b6470";
-        paper.dash = "7 4";
-        for (const PublishedScale& published : kPublishedScale) {
-          PlotPoint point{published.vertices, published.seconds};
-          point.hollow = published.extrapolated;
-          paper.points.push_back(point);
-        }
-        panel.series.push_back(std::move(paper));
-      }
-      plot.panels.push_back(std::move(panel));
     }
+    Plot plot = scalePlot(points);
+    PlotSeries paper;
+    paper.name = "HKTex preprocessing, paper (A100)";
+    paper.color = "#5b6470";
+    paper.dash = "7 4";
+    for (const PublishedScale& published : kPublishedScale) {
+      PlotPoint point{published.vertices, published.seconds};
+      point.hollow = published.extrapolated;
+      paper.points.push_back(point);
+    }
+    plot.panels.front().series.push_back(std::move(paper));
     plot.notes = {"Rings and dashes: extrapolated in the paper."};
     return plot;
   }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "heatskin/base/fingerprint.h"
 #include "heatskin/base/result.h"
 #include "heatskin/study/subjects.h"
 
@@ -34,6 +36,20 @@ struct StudyRun {
   std::string name;  ///< of its files: "spot_pq_s0"; distinct within the study
   Json work;
   double cost = 1;  ///< expected seconds, roughly, for the remaining time
+
+  /// In the study's whole plan, if this is a part of it (chooseRuns()).
+  std::optional<std::size_t> place = {};
+};
+
+/// Where and how a run is executed; nothing of it decides about the outcome.
+struct RunContext {
+  std::filesystem::path folder;  ///< exists; for files that belong to the row (pictures)
+
+  /// Where fits are kept, for all studies that ask for the same ones; empty: nowhere.
+  std::filesystem::path fits = {};
+  std::string version = {};      ///< of the program: fits of another one are not used
+  bool fresh = false;            ///< fit again what is kept, too
+  Progress* progress = nullptr;  ///< never null
 };
 
 /// What execute() found.
@@ -85,10 +101,8 @@ class Study {
   /// The runs, in the order of the tables. Reads at most the names of files.
   virtual Result<std::vector<StudyRun>> plan(const StudySettings& settings) const = 0;
 
-  /// Does the work of one run. `folder` exists and is for files that belong to the row (pictures). What a
-  /// method refuses is a value ("refused"), not an error.
-  virtual Result<StudyOutcome> execute(const Json& work, const std::filesystem::path& folder,
-                                       Progress& progress) const = 0;
+  /// Does the work of one run. What a method refuses is a value ("refused"), not an error.
+  virtual Result<StudyOutcome> execute(const Json& work, const RunContext& context) const = 0;
 
   /// Tables and a figure from rows, of which some may have failed and any may be missing. `folder` is where
   /// execute() put its files: folder / row name.
@@ -100,6 +114,17 @@ std::span<const std::unique_ptr<Study>> studies();
 
 /// Null if there is none of that name.
 const Study* studyNamed(std::string_view name);
+
+/// The runs that are about one of the meshes and one of the methods, by their names; an empty list stands for
+/// all. Runs without a method are kept whatever the methods. Fails on a name that no run has.
+Result<std::vector<StudyRun>> chooseRuns(std::vector<StudyRun> runs, std::span<const std::string> meshes,
+                                         std::span<const std::string> methods);
+
+/// 32 digits.
+std::string hexadecimal(const Fingerprint& fingerprint);
+
+/// Seconds of processor time this process has used, all threads.
+double cpuSeconds();
 
 /// A number, or null: JSON has neither infinities nor not-a-numbers.
 Json jsonNumber(double value);

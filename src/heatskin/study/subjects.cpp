@@ -14,6 +14,7 @@
 #include "heatskin/demo/pumpkin.h"
 #include "heatskin/study/fold_shapes.h"
 #include "heatskin/study/low_poly.h"
+#include "heatskin/study/study.h"
 
 namespace heatskin::study {
 namespace {
@@ -22,6 +23,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::array kExtensions = {".glb", ".gltf", ".obj", ".ply"};
+
+constexpr int kMostFiveFrameSamples = 4096;
 
 bool isMesh(const fs::path& file) {
   return std::find(kExtensions.begin(), kExtensions.end(), file.extension()) != kExtensions.end();
@@ -193,10 +196,7 @@ Result<std::string> contentOf(const fs::path& file) {
     if (!bytes) return bytes.error();
     fingerprint.add(std::span<const std::uint8_t>(*bytes));
   }
-  std::string text;
-  for (const std::uint8_t byte : fingerprint.value())
-    text += fmt::format("{:02x}", byte);
-  return text;
+  return hexadecimal(fingerprint);
 }
 
 }  // namespace
@@ -206,13 +206,17 @@ Result<Subjects> parseManifest(std::string_view text, const fs::path& source) {
   try {
     const toml::table document = toml::parse(text, displayPath(source));
     std::string lpips;
+    int five_frames = -1;
     TableReader reader(document, source);
     reader.skip("mesh");
     reader.skip("method");
-    for (auto done : {reader.seeds("seeds", subjects.seeds), reader.texts("options", subjects.options),
-                      reader.text("lpips", lpips), reader.finish()}) {
+    for (auto done :
+         {reader.seeds("seeds", subjects.seeds), reader.texts("options", subjects.options),
+          reader.text("lpips", lpips),
+          reader.integer("five_frame_samples", 0, kMostFiveFrameSamples, five_frames), reader.finish()}) {
       if (!done) return done.error();
     }
+    if (five_frames >= 0) subjects.five_frame_samples = five_frames;
     if (!lpips.empty()) subjects.lpips = source.parent_path() / lpips;
     auto meshes = eachTable(document, "mesh", source, [&](const toml::table& table) -> Result<void> {
       auto mesh = readMesh(table, source);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,8 @@ struct Subjects {
   std::vector<std::uint64_t> seeds;
   std::vector<std::string> options;  ///< of every fit, after the method's own
   std::filesystem::path lpips;       ///< weights for LPIPS; empty: it is not measured
+  std::optional<int>
+      five_frame_samples;  ///< per pixel, of every fit whose pictures are compared; 0: no five frames
 };
 
 /// Reads a manifest; relative files are meant from its folder. Strict: unknown keys are errors with a line
@@ -52,6 +55,7 @@ struct Subjects {
 ///   seeds = [0, 1, 2]
 ///   options = ["steps=1000"]
 ///   lpips = "weights.safetensors"
+///   five_frame_samples = 32    # 0: no five frames
 ///   [[mesh]]
 ///   name = "spot"
 ///   file = "spot.obj"          # or resolution = 3000 for the pumpkin, or shape = "sheet"

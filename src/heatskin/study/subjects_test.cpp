@@ -41,6 +41,13 @@ options = ["solves=0"]
   EXPECT_EQ(config->train.seed, 7u);
 }
 
+TEST(Manifest, FiveFramesAreTheStudysChoiceUnlessAskedFor) {
+  const auto of = [](std::string_view text) { return parseManifest(text, "m.toml")->five_frame_samples; };
+  EXPECT_EQ(of("seeds = [1]"), std::nullopt);
+  EXPECT_EQ(of("five_frame_samples = 0"), 0);
+  EXPECT_EQ(of("five_frame_samples = 32"), 32);
+}
+
 TEST(Manifest, ErrorsNameFileAndLine) {
   const auto problem = [](std::string_view text) {
     const auto subjects = parseManifest(text, "m.toml");
@@ -49,6 +56,7 @@ TEST(Manifest, ErrorsNameFileAndLine) {
   EXPECT_EQ(problem("\nseed = [1]"), "m.toml, line 2: there is no key 'seed'");
   EXPECT_EQ(problem("seeds = [1, -1]"), "m.toml, line 1: 'seeds' is a list of whole numbers, not negative");
   EXPECT_EQ(problem("seeds = 3"), "m.toml, line 1: 'seeds' is a list of whole numbers, not negative");
+  EXPECT_EQ(problem("five_frame_samples = -1"), "m.toml, line 1: 'five_frame_samples' is 0 .. 4096");
   EXPECT_EQ(problem("[[mesh]]\nresolution = 3"), "m.toml, line 2: 'resolution' is 500 .. 1000000");
   EXPECT_NE(problem("[[mesh]]\nfile = 'gone.obj'").find("there is no file"), std::string::npos);
   EXPECT_NE(problem("[[method]]\nname = 'x'\npreset = 'none'").find("line 1"), std::string::npos);

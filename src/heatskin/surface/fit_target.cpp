@@ -44,6 +44,18 @@ void unitValues(const FitTarget& target, std::span<const SurfacePoint> points, s
   target.layout().toUnit(out);
 }
 
+std::uint32_t constantChannels(const FitTarget& target, std::uint32_t face) {
+  static_assert(kMaxChannels <= 32);
+  const std::uint32_t groups = target.constantGroups(face);
+  std::uint32_t channels = 0, bit = 1;
+  for (const ChannelGroup& group : target.layout().groups()) {
+    for (std::size_t c = group.first; c < group.first + group.count && (groups & bit) != 0; ++c)
+      channels |= std::uint32_t{1} << c;
+    bit <<= 1;
+  }
+  return channels;
+}
+
 void identifyLayout(const ChannelLayout& layout, Fingerprint& fingerprint) {
   for (const ChannelGroup& group : layout.groups()) {
     const std::array<double, 5> numbers = {static_cast<double>(group.count),

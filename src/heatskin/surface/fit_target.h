@@ -44,7 +44,14 @@ class FitTarget {
   /// True when the face has one value in every channel that is known without kernels: none are placed on it.
   virtual bool faceConstant(std::uint32_t /*face*/) const { return false; }
 
-  /// False when every face is so: there is nothing to fit.
+  /// Groups of the layout (one bit each, the first one lowest) that have one value on the face which is known
+  /// without kernels: they are neither fitted nor compared there. All or none unless a target says otherwise.
+  virtual std::uint32_t constantGroups(std::uint32_t face) const { return faceConstant(face) ? ~0u : 0u; }
+
+  /// True when some face has some groups so and others not.
+  virtual bool partlyConstant() const { return false; }
+
+  /// False when every face has one value in every channel: there is nothing to fit.
   virtual bool hasColor() const { return true; }
 
   /// Adds what tells this target from others with the same layout, for checkpoints. Here: values and
@@ -110,6 +117,9 @@ constexpr std::string_view filterName(Filter filter) {
 
 /// Values as kernels know them: parts of the layout's ranges. `out` is [points, C].
 void unitValues(const FitTarget& target, std::span<const SurfacePoint> points, std::span<float> out);
+
+/// Channels of the groups that are constant on a face, one bit each.
+std::uint32_t constantChannels(const FitTarget& target, std::uint32_t face);
 
 /// Adds a layout, with what training makes of it.
 void identifyLayout(const ChannelLayout& layout, Fingerprint& fingerprint);

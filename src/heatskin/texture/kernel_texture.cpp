@@ -61,8 +61,16 @@ void KernelTexture::values(std::span<const SurfacePoint> points, std::span<float
   for (std::size_t i = 0; i < points.size(); ++i) {
     const float* constant = constants_.find(points[i].face);
     if (constant == nullptr) continue;
-    std::copy_n(constant, channels, values.data() + i * channels);
-    if (!weights.empty()) weights[i] = 1;
+    const std::uint32_t known = constants_.channelsOf(points[i].face);
+    bool all = true;
+    for (std::size_t c = 0; c < channels; ++c) {
+      if ((known >> c & 1) != 0) {
+        values[i * channels + c] = constant[c];
+      } else {
+        all = false;
+      }
+    }
+    if (all && !weights.empty()) weights[i] = 1;
   }
 }
 

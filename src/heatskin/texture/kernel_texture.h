@@ -18,16 +18,24 @@ namespace heatskin {
 
 class FilterTable;
 
-/// Faces whose values need no kernels. A texture returns them as they are.
+/// Faces whose values need no kernels, all of them or those of some channels. A texture returns them as they
+/// are.
 struct ConstantFaces {
   std::vector<std::uint32_t> row_of_face;  // [F] row of values, kNone: has kernels; empty: no such face
   ChannelTable values;                     // [rows, C] within the ranges of the layout
+  std::vector<std::uint32_t> channels;     // [rows] bits of the channels that count; empty: all of them
 
   bool empty() const { return row_of_face.empty(); }
 
-  /// The C values of a face; null if kernels decide.
+  /// The C values of a face; null if kernels decide about all of them.
   const float* find(std::uint32_t face) const {
     return empty() || row_of_face[face] == kNone ? nullptr : values.row(row_of_face[face]);
+  }
+
+  /// Bits of the channels that find() has an answer for.
+  std::uint32_t channelsOf(std::uint32_t face) const {
+    if (empty() || row_of_face[face] == kNone) return 0;
+    return channels.empty() ? ~0u : channels[row_of_face[face]];
   }
 };
 
@@ -35,8 +43,8 @@ struct ConstantFaces {
 class KernelTexture {
  public:
   /// Fails as makeEvaluator() does, and when the kernels reach more faces than can be held or than the memory
-  /// budget allows (base/memory_budget.h). Faces of `constants` have their values and a coverage of 1,
-  /// whatever the kernels are; the constants have the kernels' channels.
+  /// budget allows (base/memory_budget.h). Faces of `constants` have their values and, if these
+  /// are all, a coverage of 1, whatever the kernels are; the constants have the kernels' channels.
   static Result<KernelTexture> create(std::shared_ptr<const Surface> surface, KernelSet kernels,
                                       const EvaluatorOptions& options, const Preparation& preparation = {},
                                       ConstantFaces constants = {});

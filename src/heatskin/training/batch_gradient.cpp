@@ -19,7 +19,8 @@ struct BatchGradient::Part {
   std::vector<float> targets;  // [Q, C]
   std::vector<float> weights;
   std::vector<double> inverse_probability_weights;
-  std::vector<float> visibilities;  // [Q] or empty, as the pool's
+  std::vector<float> visibilities;      // [Q] or empty, as the pool's
+  std::vector<std::uint32_t> left_out;  // [Q] or empty, as the pool's
   std::vector<float> dx;
   TrainProfile profile;
 };
@@ -38,14 +39,18 @@ void BatchGradient::evaluate(const SamplePool& pool, int step, const Evaluator& 
   for (auto& part : parts_) {
     part->loss_sums = {};
     part->profile = {};
-    part->sums.reset(kernels, filter.channels());
+    part->sums.takeTable({});  // also of parts that this batch has no samples for
   }
   draw(pool, step, part_size);
   Stopwatch preparation;
   batch_ = evaluator.begin(points_, std::move(batch_));
   profile.rebuild += preparation.lap();
   parallelBlocks(batch, part_size, [&](std::size_t p, std::size_t begin, std::size_t end) {
+    GradientSums& sums = parts_[p]->sums;
+    sums.takeTable(std::move(row_tables_.mine()));
+    sums.reset(kernels, filter.channels());
     evaluatePart(*parts_[p], begin, end, pool, filter, loss, count_errors);
+    row_tables_.mine() = sums.giveTable();
   });
   linkRows(kernels);
   for (const auto& part : parts_) {
@@ -80,6 +85,9 @@ void BatchGradient::evaluatePart(Part& part, std::size_t part_begin, std::size_t
     part.visibilities.resize(pool.samples().masked() ? count : 0);
     pool.samples().values(std::span(indices_).subspan(begin, count), std::span(points_).subspan(begin, count),
                           part.targets, part.visibilities);
+    part.left_out.resize(pool.partial() ? count : 0);
+    for (std::size_t i = 0; i < part.left_out.size(); ++i)
+      part.left_out[i] = pool.leftOut(points_[begin + i].face);
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint32_t index = indices_[begin + i];
       part.weights[i] = pool.weighted() ? pool.lossWeight(index) : 1.0f;
@@ -89,9 +97,10 @@ void BatchGradient::evaluatePart(Part& part, std::size_t part_begin, std::size_t
     batch_->respond(begin, begin + count, part.workspace);
     part.profile.candidates += watch.lap();
     compositeBatch(*batch_, begin, begin + count, filter, part.workspace, part.composite);
-    loss.evaluate(part.composite, filter.mean(),
-                  {part.targets, part.weights, part.inverse_probability_weights, part.visibilities},
-                  part.loss, std::span(squared_errors_).subspan(begin, count), part.loss_sums);
+    loss.evaluate(
+        part.composite, filter.mean(),
+        {part.targets, part.weights, part.inverse_probability_weights, part.visibilities, part.left_out},
+        part.loss, std::span(squared_errors_).subspan(begin, count), part.loss_sums);
     part.profile.forward += watch.lap();
     compositeVjp(part.workspace.responses, filter, part.composite, part.loss.d_channels,
                  count_errors ? std::span<const float>(part.loss.absolute_errors) : std::span<const float>(),

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "heatskin/base/per_thread.h"
 #include "heatskin/evaluators/evaluator.h"
 #include "heatskin/kernels/composite_block.h"
 #include "heatskin/training/fit.h"
@@ -53,6 +54,7 @@ class BatchGradient {
   std::unique_ptr<EvaluatorBatch> batch_;
   std::vector<float> squared_errors_;
   std::vector<std::unique_ptr<Part>> parts_;
+  PerThread<std::vector<std::uint32_t>> row_tables_;
 
   /// The rows of a kernel in several parts form a list, in the order of parts.
   struct Link {

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <span>
-#include <vector>
+#include <unordered_map>
 
 #include "heatskin/base/parallel.h"
 
@@ -13,117 +14,10 @@ namespace {
 
 constexpr std::size_t kBlock = 4096;
 
+/// Parts of a value, from 0 to 1, in 16 bits: an error of 8e-6, less than a hundredth of an 8-bit level.
+constexpr float kPartUnit = 1.0f / 65535;
+
 using Sums = std::array<double, kMaxChannels>;
-
-/// The matrix A with a row for each probe: a kernel's part of the value there, f / max(sum of f, 1); and the
-/// same by columns, so that both products are sums in a fixed order. For the two channels of a tangent group
-/// its entries are rotations times that: 2 x 2 blocks.
-class Parts {
- public:
-  Parts(const Probes& probes, const ChannelLayout& layout, std::size_t kernels) : probes_(&probes) {
-    for (const ChannelGroup& group : layout.groups()) {
-      if (group.isTangent()) tangents_.push_back(group.first);
-    }
-    scale_.resize(probes.size());
-    for (std::size_t p = 0; p < probes.size(); ++p)
-      scale_[p] = 1 / std::max(probes.weights[p], 1.0f);
-    begin_.assign(kernels + 1, 0);
-    for (const Influence& influence : probes.influences)
-      ++begin_[influence.kernel + 1];
-    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
-    columns_.resize(probes.influences.size());
-    std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
-    for (std::size_t p = 0; p < probes.size(); ++p) {
-      for (std::uint32_t n = probes.begin[p]; n < probes.begin[p + 1]; ++n) {
-        const Influence& influence = probes.influences[n];
-        columns_[next[influence.kernel]++] = {static_cast<std::uint32_t>(p), n, influence.weight * scale_[p]};
-      }
-    }
-  }
-
-  /// out = A x, [P, C] from [kernels, C].
-  void apply(const ChannelTable& x, ChannelTable& out) const {
-    const std::size_t channels = x.channels;
-    parallelFor(scale_.size(), kBlock, [&](std::size_t first, std::size_t last) {
-      Row turned_row;
-      for (std::size_t p = first; p < last; ++p) {
-        float sums[kMaxChannels] = {};
-        for (std::uint32_t n = probes_->begin[p]; n < probes_->begin[p + 1]; ++n) {
-          const Influence& influence = probes_->influences[n];
-          const float* row = x.row(influence.kernel);
-          if (!tangents_.empty()) row = turned(row, channels, probes_->turns[n], turned_row);
-          for (std::size_t c = 0; c < channels; ++c)
-            sums[c] += influence.weight * row[c];
-        }
-        for (std::size_t c = 0; c < channels; ++c)
-          out.row(p)[c] = scale_[p] * sums[c];
-      }
-    });
-  }
-
-  /// out = A^T x, [kernels, C] from [P, C].
-  void applyTransposed(const ChannelTable& x, ChannelTable& out) const {
-    forColumns([&](std::size_t k, std::span<const Entry> column) {
-      float sums[kMaxChannels] = {};
-      Row turned_row;
-      for (const Entry& entry : column) {
-        const float* row = x.row(entry.probe);
-        if (!tangents_.empty()) {
-          const ProbeTurn& turn = probes_->turns[entry.influence];
-          row = turned(row, x.channels, {turn.cosine, -turn.sine}, turned_row);
-        }
-        for (std::size_t c = 0; c < x.channels; ++c)
-          sums[c] += entry.part * row[c];
-      }
-      std::copy_n(sums, x.channels, out.row(k));
-    });
-  }
-
-  /// out = the diagonal of A^T W A, W [P, C]. Both channels of a tangent group have the same weights, so that
-  /// rotations cancel, and no entry is left beside the diagonal within a kernel.
-  void diagonal(const ChannelTable& w, ChannelTable& out) const {
-    forColumns([&](std::size_t k, std::span<const Entry> column) {
-      float sums[kMaxChannels] = {};
-      for (const Entry& entry : column) {
-        for (std::size_t c = 0; c < w.channels; ++c)
-          sums[c] += entry.part * entry.part * w.row(entry.probe)[c];
-      }
-      std::copy_n(sums, w.channels, out.row(k));
-    });
-  }
-
- private:
-  struct Entry {
-    std::uint32_t probe, influence;
-    float part;
-  };
-  using Row = std::array<float, kMaxChannels>;
-
-  /// A row with its vectors turned, in `out`.
-  const float* turned(const float* row, std::size_t channels, const ProbeTurn& turn, Row& out) const {
-    std::copy_n(row, channels, out.data());
-    for (const std::size_t first : tangents_) {
-      const Vec2f v = turn(row[first], row[first + 1]);
-      out[first] = v.x();
-      out[first + 1] = v.y();
-    }
-    return out.data();
-  }
-
-  template <class Body>
-  void forColumns(const Body& body) const {
-    parallelFor(begin_.size() - 1, kBlock, [&](std::size_t first, std::size_t last) {
-      for (std::size_t k = first; k < last; ++k)
-        body(k, std::span(columns_).subspan(begin_[k], begin_[k + 1] - begin_[k]));
-    });
-  }
-
-  const Probes* probes_;
-  std::vector<float> scale_;          // [P]
-  std::vector<std::uint32_t> begin_;  // [kernels + 1]
-  std::vector<Entry> columns_;
-  std::vector<std::size_t> tangents_;  // first channels of tangent groups
-};
 
 /// Sums of f(row, channel) over rows, channel by channel.
 template <class Term>
@@ -143,49 +37,215 @@ Sums sumRows(std::size_t rows, std::size_t channels, const Term& f) {
   return sums;
 }
 
-}  // namespace
+/// How much a channel of a probe counts (Probes::countOf()).
+struct Counting {
+  std::array<bool, kMaxChannels> seen_only{};
 
-void solveChannels(const Probes& probes, const ChannelSolveOptions& options, KernelSet& kernels) {
-  const std::size_t channels = kernels.layout.size(), count = kernels.size(), points = probes.size();
-  if (count == 0 || points == 0) return;
-  const auto table = [&](std::size_t rows) {
-    ChannelTable t{channels, {}};
-    t.resize(rows);
-    return t;
-  };
-  const Parts parts(probes, kernels.layout, count);
-  // The two channels of a tangent group are one unknown of the conjugate gradients: their sums are common.
-  const auto coupled = [&](Sums sums) {
-    for (const ChannelGroup& group : kernels.layout.groups()) {
-      if (group.isTangent()) sums[group.first] = sums[group.first + 1] += sums[group.first];
-    }
-    return sums;
-  };
-
-  // How much a probe counts; errors in `probes` have that in them already.
-  ChannelTable counts = table(points), at_probes = table(points);
-  for (const ChannelGroup& group : kernels.layout.groups()) {
-    const bool seen_only = !probes.visibilities.empty() && !group.everywhere;
-    for (std::size_t p = 0; p < points; ++p) {
-      for (std::size_t c = group.first; c < group.first + group.count; ++c) {
-        counts.row(p)[c] = seen_only ? probes.visibilities[p] : 1.0f;
-        at_probes.row(p)[c] = -probes.errors.row(p)[c];
-      }
+  explicit Counting(const ChannelLayout& layout) {
+    for (const ChannelGroup& group : layout.groups()) {
+      for (std::size_t c = group.first; c < group.first + group.count; ++c)
+        seen_only[c] = !group.everywhere;
     }
   }
+  float of(const std::vector<float>& seen, const std::vector<std::uint32_t>& left_out, std::size_t probe,
+           std::size_t channel) const {
+    if (!left_out.empty() && (left_out[probe] >> channel & 1) != 0) return 0;
+    return seen.empty() || !seen_only[channel] ? 1.0f : seen[probe];
+  }
+};
 
-  ChannelTable residual = table(count), change = table(count), direction = table(count),
-               product = table(count), diagonal = table(count), z = table(count);
-  parts.applyTransposed(at_probes, residual);
-  parts.diagonal(counts, diagonal);
-  Sums damping = sumRows(count, channels, [&](std::size_t k, std::size_t c) { return diagonal.row(k)[c]; });
+using Row = std::array<float, kMaxChannels>;
+
+/// A row of channels with its vectors turned; the first channels of tangent groups are in `tangents`.
+const float* turned(const float* row, std::size_t channels, std::span<const std::size_t> tangents,
+                    const ProbeTurn& turn, Row& out) {
+  std::copy_n(row, channels, out.data());
+  for (const std::size_t first : tangents) {
+    const Vec2f v = turn(row[first], row[first + 1]);
+    out[first] = v.x();
+    out[first + 1] = v.y();
+  }
+  return out.data();
+}
+
+ProbeTurn inverse(const ProbeTurn& turn) {
+  return {turn.cosine, -turn.sine};
+}
+
+}  // namespace
+
+ChannelSystem::ChannelSystem(const KernelSet& kernels, std::size_t probe_blocks)
+    : layout_(kernels.layout), kernel_count_(kernels.size()), blocks_(probe_blocks) {
+  for (const ChannelGroup& group : layout_.groups()) {
+    if (group.isTangent()) tangents_.push_back(group.first);
+  }
+}
+
+void ChannelSystem::add(std::size_t number, const Probes& probes) {
+  static_assert(sizeof(Part) == 4);
+  const std::size_t channels = layout_.size();
+  Block& block = blocks_[number];
+  block.seen = probes.visibilities;
+  block.left_out = probes.left_out;
+  block.turns = probes.turns;
+  block.counts.resize(probes.size());
+  block.parts.resize(probes.influences.size());
+  std::unordered_map<std::uint32_t, std::uint16_t> numbers;
+  for (std::size_t p = 0; p < probes.size(); ++p) {
+    const float scale = 1 / std::max(probes.weights[p], 1.0f);
+    block.counts[p] = static_cast<std::uint16_t>(probes.begin[p + 1] - probes.begin[p]);
+    for (std::uint32_t n = probes.begin[p]; n < probes.begin[p + 1]; ++n) {
+      const Influence& influence = probes.influences[n];
+      const auto next = static_cast<std::uint16_t>(block.kernels.size());
+      const auto [found, is_new] = numbers.try_emplace(influence.kernel, next);
+      if (is_new) block.kernels.push_back(influence.kernel);
+      const float part = std::clamp(influence.weight * scale, 0.0f, 1.0f);
+      block.parts[n] = {found->second, static_cast<std::uint16_t>(std::lround(part / kPartUnit))};
+    }
+  }
+  block.kernels.shrink_to_fit();
+  // The right-hand side needs the errors, which are not kept.
+  block.sums.assign(block.kernels.size() * channels, 0.0f);
+  const Part* part = block.parts.data();
+  Row turned_errors;
+  for (std::size_t p = 0; p < probes.size(); ++p) {
+    for (const Part* end = part + block.counts[p]; part < end; ++part) {
+      const float* errors = probes.errors.row(p);
+      if (const ProbeTurn* turn = block.turnOf(part))
+        errors = turned(errors, channels, tangents_, inverse(*turn), turned_errors);
+      const float weight = kPartUnit * static_cast<float>(part->part);
+      for (std::size_t c = 0; c < channels; ++c)
+        block.sums[part->kernel * channels + c] -= weight * errors[c];
+    }
+  }
+}
+
+/// Finds a kernel's places in the blocks.
+void ChannelSystem::link() {
+  begin_.assign(kernel_count_ + 1, 0);
+  for (const Block& block : blocks_) {
+    for (const std::uint32_t kernel : block.kernels)
+      ++begin_[kernel + 1];
+  }
+  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+  places_.resize(begin_.back());
+  std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
+  for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+    for (std::uint32_t k = 0; k < blocks_[b].kernels.size(); ++k)
+      places_[next[blocks_[b].kernels[k]]++] = {b, k};
+  }
+}
+
+/// The sums of all blocks, in their order.
+void ChannelSystem::addUp(ChannelTable& out) const {
+  const std::size_t channels = out.channels;
+  parallelFor(kernel_count_, kBlock, [&](std::size_t first, std::size_t last) {
+    for (std::size_t k = first; k < last; ++k) {
+      float* sum = out.row(k);
+      std::fill_n(sum, channels, 0.0f);
+      for (std::uint32_t n = begin_[k]; n < begin_[k + 1]; ++n) {
+        const float* from = blocks_[places_[n].block].sums.data() + places_[n].kernel * channels;
+        for (std::size_t c = 0; c < channels; ++c)
+          sum[c] += from[c];
+      }
+    }
+  });
+}
+
+/// out = the diagonal of A^T W A; W is how much of a probe counts. Both channels of a tangent group have the
+/// same weights, so that rotations cancel, and no entry is left beside the diagonal within a kernel.
+void ChannelSystem::diagonal(ChannelTable& out) {
+  const std::size_t channels = out.channels;
+  const Counting counting(layout_);
+  parallelFor(blocks_.size(), 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t b = first; b < last; ++b) {
+      Block& block = blocks_[b];
+      std::fill(block.sums.begin(), block.sums.end(), 0.0f);
+      const Part* part = block.parts.data();
+      for (std::size_t p = 0; p < block.counts.size(); ++p) {
+        for (const Part* end = part + block.counts[p]; part < end; ++part) {
+          const float weight = kPartUnit * static_cast<float>(part->part);
+          for (std::size_t c = 0; c < channels; ++c)
+            block.sums[part->kernel * channels + c] +=
+                weight * weight * counting.of(block.seen, block.left_out, p, c);
+        }
+      }
+    }
+  });
+  addUp(out);
+}
+
+/// out = A^T W A x. A probe's value is needed in its own block only.
+void ChannelSystem::product(const ChannelTable& x, ChannelTable& out) {
+  const std::size_t channels = x.channels;
+  const Counting counting(layout_);
+  parallelFor(blocks_.size(), 1, [&](std::size_t first, std::size_t last) {
+    std::vector<float> near;
+    Row turned_row;
+    for (std::size_t b = first; b < last; ++b) {
+      Block& block = blocks_[b];
+      near.resize(block.kernels.size() * channels);
+      for (std::size_t k = 0; k < block.kernels.size(); ++k) {
+        for (std::size_t c = 0; c < channels; ++c)
+          near[k * channels + c] = kPartUnit * x.row(block.kernels[k])[c];
+      }
+      std::fill(block.sums.begin(), block.sums.end(), 0.0f);
+      const Part* part = block.parts.data();
+      for (std::size_t p = 0; p < block.counts.size(); ++p) {
+        const Part *begin = part, *end = part + block.counts[p];
+        float value[kMaxChannels] = {};
+        for (; part < end; ++part) {
+          const auto weight = static_cast<float>(part->part);
+          const float* row = near.data() + part->kernel * channels;
+          if (const ProbeTurn* turn = block.turnOf(part))
+            row = turned(row, channels, tangents_, *turn, turned_row);
+          for (std::size_t c = 0; c < channels; ++c)
+            value[c] += weight * row[c];
+        }
+        for (std::size_t c = 0; c < channels; ++c)
+          value[c] *= kPartUnit * counting.of(block.seen, block.left_out, p, c);
+        for (part = begin; part < end; ++part) {
+          const auto weight = static_cast<float>(part->part);
+          const float* row = value;
+          if (const ProbeTurn* turn = block.turnOf(part))
+            row = turned(value, channels, tangents_, inverse(*turn), turned_row);
+          for (std::size_t c = 0; c < channels; ++c)
+            block.sums[part->kernel * channels + c] += weight * row[c];
+        }
+      }
+    }
+  });
+  addUp(out);
+}
+
+void ChannelSystem::solve(const ChannelSolveOptions& options, KernelSet& kernels) {
+  const std::size_t channels = layout_.size(), count = kernel_count_;
+  if (count == 0 || blocks_.empty()) return;
+  link();
+  // The two channels of a tangent group are one unknown of the conjugate gradients: their sums are common.
+  const auto coupled = [&](Sums sums) {
+    for (const std::size_t first : tangents_)
+      sums[first] = sums[first + 1] += sums[first];
+    return sums;
+  };
+  const auto table = [&] {
+    ChannelTable t{channels, {}};
+    t.resize(count);
+    return t;
+  };
+  ChannelTable residual = table(), change = table(), direction = table(), product_of = table(),
+               diagonal_of = table(), z = table();
+  addUp(residual);
+  diagonal(diagonal_of);
+  Sums damping =
+      sumRows(count, channels, [&](std::size_t k, std::size_t c) { return diagonal_of.row(k)[c]; });
   for (double& d : damping)
     d *= options.damping / static_cast<double>(count);
 
   const auto precondition = [&] {
     for (std::size_t k = 0; k < count; ++k) {
       for (std::size_t c = 0; c < channels; ++c) {
-        const float curvature = diagonal.row(k)[c] + static_cast<float>(damping[c]);
+        const float curvature = diagonal_of.row(k)[c] + static_cast<float>(damping[c]);
         z.row(k)[c] = curvature > 0 ? residual.row(k)[c] / curvature : 0.0f;
       }
     }
@@ -198,23 +258,18 @@ void solveChannels(const Probes& probes, const ChannelSolveOptions& options, Ker
   direction = z;
   Sums energy = dot(residual, z);
   for (int i = 0; i < options.iterations; ++i) {
-    parts.apply(direction, at_probes);
-    for (std::size_t p = 0; p < points; ++p) {
-      for (std::size_t c = 0; c < channels; ++c)
-        at_probes.row(p)[c] *= counts.row(p)[c];
-    }
-    parts.applyTransposed(at_probes, product);
+    product(direction, product_of);
     for (std::size_t k = 0; k < count; ++k) {
       for (std::size_t c = 0; c < channels; ++c)
-        product.row(k)[c] += static_cast<float>(damping[c]) * direction.row(k)[c];
+        product_of.row(k)[c] += static_cast<float>(damping[c]) * direction.row(k)[c];
     }
-    const Sums curvature = dot(direction, product);
+    const Sums curvature = dot(direction, product_of);
     for (std::size_t c = 0; c < channels; ++c) {
       if (!(curvature[c] > 0)) continue;  // done: there is nothing left to gain in this channel
       const auto length = static_cast<float>(energy[c] / curvature[c]);
       for (std::size_t k = 0; k < count; ++k) {
         change.row(k)[c] += length * direction.row(k)[c];
-        residual.row(k)[c] -= length * product.row(k)[c];
+        residual.row(k)[c] -= length * product_of.row(k)[c];
       }
     }
     precondition();

@@ -4,6 +4,11 @@
 // of a gradient method find them slowly where many kernels overlap; a few iterations of conjugate gradients
 // over points all over the surface do not.
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/training/probes.h"
 
@@ -14,9 +19,57 @@ struct ChannelSolveOptions {
   double damping = 0.1;  ///< what a change of a value costs, in units of the mean curvature of the loss
 };
 
-/// Minimises, over changes of the kernels' values, the squared error at the probes (as far as they are seen)
-/// plus damping times the squared change. Errors are those of clamped values, as with straight-through
-/// gradients. Values stay in their range. Deterministic for any number of threads.
-void solveChannels(const Probes& probes, const ChannelSolveOptions& options, KernelSet& kernels);
+/// The least-squares problem: a row for each probe with the kernels' parts of the value there, f / max(sum of
+/// f, 1); for the two channels of a tangent group, rotations times that. What probes have in common is stored
+/// once for each block of them, and parts in 16 bits: four bytes for each influence, and none of the rest of
+/// a probe.
+class ChannelSystem {
+ public:
+  ChannelSystem(const KernelSet& kernels, std::size_t probe_blocks);
+
+  /// Block `block` of the probes, at most kProbeBlock of them; blocks may be added concurrently, each once.
+  void add(std::size_t block, const Probes& probes);
+
+  /// Minimises, over changes of the kernels' values, the squared error at the probes (as far as they are
+  /// seen) plus damping times the squared change. Errors are those of clamped values, as with
+  /// straight-through gradients. Values stay in their range. Deterministic for any number of threads.
+  void solve(const ChannelSolveOptions& options, KernelSet& kernels);
+
+ private:
+  /// A kernel's part of the value at a probe; kernels are numbered within the block.
+  struct Part {
+    std::uint16_t kernel, part;
+  };
+  struct Block {
+    std::vector<std::uint32_t> kernels;   // [L] which they are
+    std::vector<std::uint16_t> counts;    // [probes] of parts
+    std::vector<Part> parts;              // probe by probe
+    std::vector<float> seen;              // [probes] or empty
+    std::vector<std::uint32_t> left_out;  // [probes] or empty: Probes::left_out
+    std::vector<ProbeTurn> turns;         // [parts] or empty: of the vectors of tangent groups
+    std::vector<float> sums;              // [L, C] of a product, before blocks are added up
+
+    /// How the vectors of a part's kernel are turned at its probe; null: there are none.
+    const ProbeTurn* turnOf(const Part* part) const {
+      return turns.empty() ? nullptr : turns.data() + (part - parts.data());
+    }
+  };
+  /// A kernel in a block.
+  struct Place {
+    std::uint32_t block, kernel;
+  };
+
+  void link();
+  void addUp(ChannelTable& out) const;
+  void diagonal(ChannelTable& out);
+  void product(const ChannelTable& x, ChannelTable& out);
+
+  ChannelLayout layout_;
+  std::vector<std::size_t> tangents_;  // first channels of tangent groups
+  std::size_t kernel_count_;
+  std::vector<Block> blocks_;
+  std::vector<std::uint32_t> begin_;  // [kernels + 1] of places
+  std::vector<Place> places_;         // kernel by kernel, blocks in order
+};
 
 }  // namespace heatskin

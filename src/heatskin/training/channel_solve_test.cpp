@@ -27,6 +27,7 @@ struct Problem {
       value = static_cast<float>(0.4 * random.uniform(n++) - 0.2);
     probes.resize(points, channels);
     if (masked) probes.visibilities.resize(points);
+    if (masked) probes.left_out.resize(points);
     for (std::size_t p = 0; p < points; ++p) {
       const std::size_t acting = 1 + p % 4;
       float weight = 0;
@@ -38,6 +39,7 @@ struct Problem {
       probes.begin[p + 1] = static_cast<std::uint32_t>(probes.influences.size());
       probes.weights[p] = weight;
       if (masked) probes.visibilities[p] = static_cast<float>(random.uniform(n++));
+      if (masked) probes.left_out[p] = p % 5 == 0 ? 0b10u : 0;  // the second channel does not count there
       for (std::size_t c = 0; c < channels; ++c)
         probes.targets.row(p)[c] = static_cast<float>(0.3 + 0.4 * random.uniform(n++));
     }
@@ -45,6 +47,7 @@ struct Problem {
   }
 
   float seen(std::size_t p, std::size_t c) const {
+    if (!probes.left_out.empty() && (probes.left_out[p] >> c & 1) != 0) return 0;
     return probes.visibilities.empty() || kernels.layout.groupOf(c).everywhere ? 1.0f
                                                                                : probes.visibilities[p];
   }
@@ -81,6 +84,26 @@ struct Problem {
     return normal.ldlt().solve(-(a.transpose() * errors));
   }
 };
+
+/// The problem in blocks of some of its probes.
+void solveChannels(const Probes& probes, const ChannelSolveOptions& options, KernelSet& kernels) {
+  constexpr std::size_t kSome = 70;
+  ChannelSystem system(kernels, blockCount(probes.size(), kSome));
+  parallelBlocks(probes.size(), kSome, [&](std::size_t number, std::size_t first, std::size_t last) {
+    Probes block;
+    block.resize(last - first, probes.errors.channels);
+    for (std::size_t p = first; p < last; ++p) {
+      block.errors[p - first] = probes.errors[p];
+      block.weights[p - first] = probes.weights[p];
+      if (!probes.visibilities.empty()) block.visibilities.push_back(probes.visibilities[p]);
+      for (std::uint32_t n = probes.begin[p]; n < probes.begin[p + 1]; ++n)
+        block.influences.push_back(probes.influences[n]);
+      block.begin[p - first + 1] = static_cast<std::uint32_t>(block.influences.size());
+    }
+    system.add(number, block);
+  });
+  system.solve(options, kernels);
+}
 
 TEST(ChannelSolve, ItIsTheSolutionOfTheDenseSystem) {
   for (const bool masked : {false, true}) {

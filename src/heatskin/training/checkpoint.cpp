@@ -77,6 +77,10 @@ class Writer {
   /// A named field: name, bytes per element, number of elements, elements.
   template <class T>
   void field(std::string_view name, const std::vector<T>& v) {
+    field(name, std::span<const T>(v));
+  }
+  template <class T>
+  void field(std::string_view name, std::span<const T> v) {
     text(name);
     value(static_cast<std::uint32_t>(storedBytes<T>()));
     value(static_cast<std::uint64_t>(v.size()));
@@ -204,9 +208,16 @@ InputHash inputHash(const Surface& surface, const FitTarget& target) {
 }
 
 std::vector<std::uint8_t> encodeCheckpoint(const Checkpoint& checkpoint) {
+  return encodeCheckpoint(checkpoint, checkpoint.state, checkpoint.state.pool_errors);
+}
+
+std::vector<std::uint8_t> encodeCheckpoint(const Checkpoint& checkpoint, const TrainerState& state,
+                                           std::span<const float> pool_errors) {
   Writer writer;
-  writer.bytes().reserve(checkpoint.state.pool_errors.size() * sizeof(float) +
-                         checkpoint.state.kernels.size() * 256 + (std::size_t{1} << 16));
+  constexpr std::size_t kPerKernel = 256, kPerStep = 16, kRest = std::size_t{1} << 16;
+  writer.bytes().reserve(pool_errors.size() * sizeof(float) +
+                         (state.kernels.size() + checkpoint.best.size()) * kPerKernel +
+                         checkpoint.history.losses.size() * kPerStep + kRest);
   writer.append(kMagic.data(), kMagic.size());
   writer.value(kFormatVersion);
   writer.value(std::uint64_t{0});  // the size, when it is known
@@ -214,7 +225,13 @@ std::vector<std::uint8_t> encodeCheckpoint(const Checkpoint& checkpoint) {
   writer.text(checkpoint.config);
   writer.value(checkpoint.input);
   const auto field = [&](std::string_view name, const auto& v) { writer.field(name, v); };
-  visitFields(checkpoint.state, field);
+  visitFields(state, [&](std::string_view name, const auto& v) {
+    if (static_cast<const void*>(&v) == &state.pool_errors) {
+      writer.field(name, pool_errors);
+    } else {
+      writer.field(name, v);
+    }
+  });
   visitKernels(checkpoint.best, field);
   visitHistory(checkpoint.history, field);
   std::vector<std::uint8_t>& bytes = writer.bytes();

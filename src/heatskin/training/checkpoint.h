@@ -40,6 +40,11 @@ struct Checkpoint {
 
 std::vector<std::uint8_t> encodeCheckpoint(const Checkpoint& checkpoint);
 
+/// The same with a state that is elsewhere, whose errors are elsewhere again: a large fit has no room for
+/// copies of them. What `checkpoint` has of both does not count.
+std::vector<std::uint8_t> encodeCheckpoint(const Checkpoint& checkpoint, const TrainerState& state,
+                                           std::span<const float> pool_errors);
+
 /// Reads what encodeCheckpoint() wrote. Anything else, however slightly damaged, is an input error of one
 /// line; `source` is its name in there. No allocation is larger than the file.
 Result<Checkpoint> decodeCheckpoint(std::span<const std::uint8_t> bytes, const std::string& source);

@@ -103,6 +103,12 @@ enum class Density {
   kBudget,  ///< rebalance() of density.h at every densify step
 };
 
+/// Where the halves of a kernel that is split go.
+enum class SplitAxis {
+  kLong,   ///< along its long axis, in every method
+  kShort,  ///< across it: LocalHK with the axis that is the long one of HKTex's kernels (METHOD section 5)
+};
+
 /// METHOD section 5; its constants are in constants.h.
 struct DensityOptions {
   Density rule = Density::kPaper;
@@ -115,6 +121,7 @@ struct DensityOptions {
   double cover_share = 0.05;     ///< kBudget: of the kernels, taken from detail for uncovered places
   double cover_spare = 0;        ///< local: lengths grow until the budget is this many times what covers the
                                  ///< surface (settleBudget()); 0: they stay
+  SplitAxis split_axis = SplitAxis::kLong;
 };
 
 /// How many kernels there will be, when the fit decides (growth.h); density.max_kernels is the bound.

@@ -59,7 +59,8 @@ void multiply(TrainerState& state, std::size_t i, const TrainOptions& options, c
   const bool shorter = options.lengths == Lengths::kSpacing;
   const double reach = 1 - static_cast<double>(kernels.thresholds[i]);
   if (reach <= constants::kSplitAbove && !shorter) return;
-  const double angle = kernels.angles[i];
+  const bool across = options.density.split_axis == SplitAxis::kShort;
+  const double angle = static_cast<double>(kernels.angles[i]) + (across ? std::numbers::pi / 2 : 0);
   const double distance = reach * constants::kSplitDistance * static_cast<double>(kernels.lengths[i]);
   const Vec2 offset = distance * Vec2(std::cos(angle), std::sin(angle));
   const SurfacePoint from = kernels.positions[i];
@@ -100,9 +101,7 @@ class Cover {
         sums_(probes.sums) {
     const std::size_t count = probes.size();
     for (const ChannelGroup& group : kernels.layout.groups()) {
-      const bool seen_only = !probes.visibilities.empty() && !group.everywhere;
-      std::fill_n(seen_only_.begin() + static_cast<std::ptrdiff_t>(group.first), group.count,
-                  seen_only ? 1 : 0);
+      std::fill_n(groups_.begin() + static_cast<std::ptrdiff_t>(group.first), group.count, &group);
       if (group.isTangent()) tangents_.push_back(group.first);
     }
     uncovered_.resize(count);
@@ -269,19 +268,19 @@ class Cover {
 
   /// How much a channel of a probe matters.
   float seenOf(std::size_t probe, std::size_t channel) const {
-    return seen_only_[channel] != 0 ? probes_.visibilities[probe] : 1.0f;
+    return probes_.countOf(probe, channel, *groups_[channel]);
   }
 
   const KernelSet& kernels_;
   const Probes& probes_;
   float enough_;
   double wide_ = 1;
-  std::array<std::uint8_t, kMaxChannels> seen_only_{};  // [C] whether only what is seen matters
-  std::vector<std::size_t> tangents_;                   // first channels of tangent groups
-  std::vector<float> weights_;                          // [probes]
-  ChannelTable sums_;                                   // [probes, C]
-  std::vector<std::uint8_t> uncovered_;                 // [probes]
-  std::vector<std::uint32_t> begin_;                    // [kernels + 1] of each kernel's places
+  std::array<const ChannelGroup*, kMaxChannels> groups_{};  // [C] of each channel
+  std::vector<std::size_t> tangents_;                       // first channels of tangent groups
+  std::vector<float> weights_;                              // [probes]
+  ChannelTable sums_;                                       // [probes, C]
+  std::vector<std::uint8_t> uncovered_;                     // [probes]
+  std::vector<std::uint32_t> begin_;                        // [kernels + 1] of each kernel's places
   std::vector<Place> places_;
 };
 

@@ -111,6 +111,27 @@ TEST(Density, SplittingMovesBothHalvesAlongTheLongAxisAndShrinksThem) {
   EXPECT_EQ(state.optimiser.velocities[4], Vec2(0, 0));
 }
 
+TEST(Density, HalvesGoAcrossTheLongAxisIfAskedTo) {
+  for (const SplitAxis split : {SplitAxis::kLong, SplitAxis::kShort}) {
+    TrainerState state = stateOf(grid(), 1);
+    state.kernels.positions[0] = {60, Vec3(0.3, 0.3, 0.4)};
+    const Vec3 before = grid().position(state.kernels.positions[0]);
+    const double angle = state.kernels.angles[0];
+    TrainOptions options;
+    options.density.growth = 1;
+    options.density.split_axis = split;
+    state.statistics.errors = {1000};
+    densify(state, options, Walker(grid()), 75);
+    ASSERT_EQ(state.kernels.size(), 2u);
+    const Vec2 moved = grid()
+                           .frames()[60]
+                           .directionToFace(grid().position(state.kernels.positions[0]) - before)
+                           .normalized();
+    const double along = std::abs(moved.dot(Vec2(std::cos(angle), std::sin(angle))));
+    EXPECT_NEAR(along, split == SplitAxis::kLong ? 1 : 0, 1e-6);
+  }
+}
+
 TEST(Density, WithLengthsHalvesAreShorterHoweverSmallTheKernel) {
   for (const float threshold : {0.7f, 0.99f}) {
     TrainerState state = stateOf(grid(), 3);

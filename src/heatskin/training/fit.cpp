@@ -248,7 +248,7 @@ class FitRun {
 
   Result<void> prepareEvaluator() {
     Stopwatch watch;
-    auto made = makeEvaluator(surface_, config_.evaluator.options(), {&progress_, control_.cache});
+    auto made = makeEvaluator(surface_, config_.evaluator.options(), {&progress_, control_.cache, {}});
     if (!made) return made.error();
     evaluator_ = std::move(*made);
     result_.preprocess_seconds = watch.lap();
@@ -331,10 +331,10 @@ class FitRun {
   };
 
   Result<void> save(const Trainer& trainer, const Account& account) {
-    checkpoint_.state = trainer.state();
     checkpoint_.history = result_.history;
     account.note(trainer, checkpoint_.history);
-    const std::vector<std::uint8_t> bytes = encodeCheckpoint(checkpoint_);
+    const std::vector<std::uint8_t> bytes =
+        encodeCheckpoint(checkpoint_, trainer.stateWithoutErrors(), trainer.poolErrors());
     return control_.write ? control_.write(control_.checkpoint, bytes)
                           : writeFileAtomically(control_.checkpoint, bytes);
   }

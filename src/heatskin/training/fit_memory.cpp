@@ -27,6 +27,15 @@ constexpr double kPerFace = 60;
 
 }  // namespace
 
+double poolBytes(const TrainOptions& options, std::size_t channels) {
+  // An error each and the sums of sixteen; stored samples also have points and values.
+  const double errors = sizeof(float) + sizeof(double) / 16.0;
+  const bool stored = options.sampling.rule == Sampling::kPaper;
+  const double sample =
+      errors + (stored ? static_cast<double>(sizeof(SurfacePoint) + channels * sizeof(float)) : 0.0);
+  return sample * static_cast<double>(options.sampling.pool);
+}
+
 double fitBytes(const Surface& surface, const FitConfig& config, const ChannelLayout& layout,
                 std::size_t kernels) {
   if (config.evaluator.method != Method::kLocal) return 0;
@@ -41,12 +50,12 @@ double fitBytes(const Surface& surface, const FitConfig& config, const ChannelLa
     proxy_peak = bytes.peak;
     proxy_kept = bytes.kept;
   }
-  // Stored samples: points, errors and what sorts them; values. Otherwise errors and their sums.
-  const bool stored = options.sampling.rule == Sampling::kPaper;
-  const double sample = stored ? 84 + 4 * static_cast<double>(layout.size()) : 13;
+  // On top of what stays: a checkpoint has all errors; stored samples are sorted once.
+  const double per_sample = options.sampling.rule == Sampling::kPaper ? 48 : sizeof(float);
   const double walker =
       surface.faceCount() <= Walker::kMostRecords ? static_cast<double>(sizeof(Walker::Record)) : 0;
-  const double running = proxy_kept + sample * static_cast<double>(options.sampling.pool) +
+  const double running = proxy_kept + poolBytes(options, layout.size()) +
+                         per_sample * static_cast<double>(options.sampling.pool) +
                          count * (kPerKernel + kPairsPerKernel * kPerPair) +
                          support_faces * kPairsPerFace * kPerPair + faces * (kPerFace + walker);
   return kBasis + std::max(proxy_peak, running);

@@ -10,6 +10,9 @@
 
 namespace heatskin {
 
+/// Bytes of the samples of a fit with these options (followBudget() has been called) and so many channels.
+double poolBytes(const TrainOptions& options, std::size_t channels);
+
 /// Bytes that a fit with method local takes at its peak on top of surface and target, about: the support
 /// proxy while it is made; or samples, kernels, their supports and the batch, with `kernels` kernels. From
 /// sizes alone; nothing is made. 0 for the other methods, whose preprocessing asks for itself.

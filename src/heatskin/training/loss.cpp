@@ -23,7 +23,8 @@ Loss::Loss(std::size_t batch, ClampGradient clamp_gradient, const ChannelLayout&
 void Loss::evaluate(const CompositeBlock& block, const ChannelValues& mean, const LossSamples& samples,
                     LossBlock& out, std::span<float> squared_errors, LossSums& sums) const {
   const std::size_t count = samples.weights.size(), channels = channels_;
-  const bool masked = !samples.visibilities.empty();
+  const bool partial = !samples.left_out.empty();
+  const bool masked = !samples.visibilities.empty() || partial;
   out.d_channels.resize(count * channels);
   out.absolute_errors.resize(count);
   out.curvatures.resize(masked ? count * channels : 0);
@@ -35,7 +36,8 @@ void Loss::evaluate(const CompositeBlock& block, const ChannelValues& mean, cons
     float* d_channel = out.d_channels.data() + q * channels;
     const float factor = scale_ * samples.weights[q], divisor = std::max(block.weights[q], 1.0f);
     for (std::size_t c = 0; c < channels && masked; ++c) {
-      const float seen = everywhere_[c] ? 1.0f : samples.visibilities[q];
+      float seen = everywhere_[c] || samples.visibilities.empty() ? 1.0f : samples.visibilities[q];
+      if (partial && (samples.left_out[q] >> c & 1) != 0) seen = 0;
       weights[c] = weights_[c] * seen;
       roots[c] = roots_[c] * std::sqrt(seen);
       out.curvatures[q * channels + c] = curvatures_[c] * seen;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct LossSamples {
   std::span<const double> inverse_probability_weights;  // [Q] factors of the loss that is reported
   std::span<const float> visibilities = {};  // [Q] factors for channels that matter only where they are seen;
                                              // empty: all 1
+  std::span<const std::uint32_t> left_out = {};  // [Q] bits of channels that do not count; empty: all do
 };
 
 /// What follows for each query of a block; reused from block to block.
@@ -29,7 +31,7 @@ struct LossBlock {
   std::vector<float> d_channels;       // [Q, C]
   std::vector<float> absolute_errors;  // [Q] mean over channels: the point error of density control; vectors
                                        // by their lengths
-  std::vector<float> curvatures;       // [Q, C] with visibilities, empty without
+  std::vector<float> curvatures;       // [Q, C] where samples differ in what counts, else empty
 };
 
 /// Sums over the samples of a part of the batch.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -154,9 +156,16 @@ TEST(Loss, GroupsHaveWeightsAndWhatNobodySeesCountsForThoseThatMatterEverywhere)
   for (std::size_t q = 0; q < kLossQueries; ++q)
     visible.push_back(static_cast<float>(q % 5) / 4);
   const Loss loss(kLossQueries, ClampGradient::kStraightThrough, layout);
-  for (const bool masked : {false, true}) {
+  // Channels that are constant at a sample count nothing there, whatever is seen.
+  std::vector<std::uint32_t> left_out;
+  for (std::uint32_t q = 0; q < kLossQueries; ++q)
+    left_out.push_back(q % 3 == 0 ? 0b1000 : q % 3 == 1 ? 0b0111 : 0);
+  for (const auto& [seen, partial] :
+       {std::pair(false, false), std::pair(true, false), std::pair(false, true), std::pair(true, true)}) {
+    const bool masked = seen || partial;
     LossSamples samples = f.samples();
-    if (masked) samples.visibilities = visible;
+    if (seen) samples.visibilities = visible;
+    if (partial) samples.left_out = left_out;
     LossBlock out;
     LossSums sums;
     std::vector<float> squared(kLossQueries);
@@ -167,7 +176,8 @@ TEST(Loss, GroupsHaveWeightsAndWhatNobodySeesCountsForThoseThatMatterEverywhere)
     for (std::size_t q = 0; q < kLossQueries; ++q) {
       double square = 0, absolute = 0;
       for (std::size_t c = 0; c < 4; ++c) {
-        const double weight = c == 3 ? 0.25 : 4.0 * (masked ? static_cast<double>(visible[q]) : 1.0);
+        double weight = c == 3 ? 0.25 : 4.0 * (seen ? static_cast<double>(visible[q]) : 1.0);
+        if (partial && (left_out[q] >> c & 1) != 0) weight = 0;
         const double error = static_cast<double>(f.block.channels.row(q)[c]) - f.target(q, c);
         square += weight * error * error;
         absolute += std::sqrt(weight) * std::abs(error) / 4;

@@ -15,6 +15,7 @@ constexpr std::string_view kLengths[] = {"unit", "spacing"};
 constexpr std::string_view kStartMeans[] = {"kernels", "surface"};
 constexpr std::string_view kSamplings[] = {"paper", "stratified"};
 constexpr std::string_view kDensities[] = {"paper", "budget"};
+constexpr std::string_view kSplitAxes[] = {"long", "short"};
 
 constexpr double kMaxRate = 1e4;
 constexpr double kMaxSamples = 5e7;  // 2.4 GB of pool
@@ -77,6 +78,7 @@ constexpr Option kDensity[] = {
     option<&DensityOptions::insert_share>("insert_share", 0, 1, "largest fraction of new kernels inserted where the surface is uncovered; the others split existing kernels").when("density.rule", "budget"),
     option<&DensityOptions::cover_share>("cover_share", 0, 1, "most kernels taken from detail at a time, as a fraction of all, when the budget is full and part of the surface is uncovered").when("density.rule", "budget"),
     option<&DensityOptions::cover_spare>("cover_spare", 0, 1e3, "method local widens its diffusion time, window and radius until the budget is this many times what covers the surface; 0: never").when("lengths", "unit"),
+    choice<&DensityOptions::split_axis, kSplitAxes>("split_axis", "axis along which the halves of a split kernel are moved apart: long (its own) or short (across it, for comparison with the paper's printed numbers)"),
 };
 
 constexpr Option kBudget[] = {

@@ -81,7 +81,12 @@ SamplePool::SamplePool(const Surface& surface, const FitTarget& target, const Sa
       samples_(makeSamples(surface, target, options, seed)),
       layout_(target.layout()),
       errors_(samples_->size(),
-              static_cast<float>(options.rule == Sampling::kPaper ? constants::kUnseenError : kUnvisited)) {}
+              static_cast<float>(options.rule == Sampling::kPaper ? constants::kUnseenError : kUnvisited)) {
+  if (!target.partlyConstant()) return;
+  left_out_.resize(surface.faceCount());
+  for (std::uint32_t f = 0; f < surface.faceCount(); ++f)
+    left_out_[f] = constantChannels(target, f);
+}
 
 void SamplePool::beginFollowing() {
   if (options_.rule == Sampling::kStratified) guessUnvisited(errors_);
@@ -112,6 +117,7 @@ ChannelValues SamplePool::mean() const {
     for (std::size_t c = group.first; c < group.first + group.count; ++c) {
       double sum = 0, weight = 0;
       for (std::size_t i = 0; i < count; ++i) {
+        if (partial() && (leftOut(points[i].face) >> c & 1) != 0) continue;
         const double counts = seen_only ? static_cast<double>(seen[i]) : 1.0;
         sum += counts * static_cast<double>(values[i * channels + c]);
         weight += counts;

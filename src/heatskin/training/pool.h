@@ -27,6 +27,13 @@ class SamplePool {
   std::span<const float> errors() const { return errors_; }
   const ChannelLayout& layout() const { return layout_; }
 
+  /// Whether channels are left out on some faces: those of groups that have one known value there
+  /// (FitTarget::constantGroups()). Their errors count nothing.
+  bool partial() const { return !left_out_.empty(); }
+
+  /// Bits of the channels that are left out on a face.
+  std::uint32_t leftOut(std::uint32_t face) const { return left_out_.empty() ? 0 : left_out_[face]; }
+
   /// Of all constants the one with the least squared error on the pool; what nobody sees does not count,
   /// except for channels that matter everywhere.
   ChannelValues mean() const;
@@ -63,6 +70,7 @@ class SamplePool {
   std::uint64_t seed_;
   std::unique_ptr<const SampleSource> samples_;
   ChannelLayout layout_;
+  std::vector<std::uint32_t> left_out_;  // [F] or empty
   std::vector<float> errors_;
   std::vector<double> sums_;  // [blocks] of kSumBlock errors (weights); empty while draws are uniform
   // The batch prepared last.

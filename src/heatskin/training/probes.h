@@ -3,6 +3,7 @@
 // The texture as it is, looked up at points all over the surface: what density control decides by.
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "heatskin/base/channel_layout.h"
@@ -30,17 +31,24 @@ struct ProbeTurn {
 
 /// Points in the order of the surface; the texture there, what it should be, and which kernels act.
 struct Probes {
-  std::vector<SurfacePoint> points;   // [P]
-  ChannelTable targets;               // [P, C] of the asset
-  ChannelTable errors;                // [P, C] texture - target, as far as it is seen
-  ChannelTable sums;                  // [P, C] sum of f c, vectors in face coordinates of the probe's face
-  std::vector<float> weights;         // [P] sum of f
-  std::vector<float> visibilities;    // [P] or empty, as SampleSource::masked()
-  std::vector<std::uint32_t> begin;   // [P + 1] of each probe's influences
-  std::vector<Influence> influences;  // probe by probe
-  std::vector<ProbeTurn> turns;       // of the influences, with tangent groups; else empty
+  std::vector<SurfacePoint> points;     // [P]
+  ChannelTable targets;                 // [P, C] of the asset
+  ChannelTable errors;                  // [P, C] texture - target, as far as it is seen
+  ChannelTable sums;                    // [P, C] sum of f c, vectors in face coordinates of the probe's face
+  std::vector<float> weights;           // [P] sum of f
+  std::vector<float> visibilities;      // [P] or empty, as SampleSource::masked()
+  std::vector<std::uint32_t> left_out;  // [P] bits of channels that do not count, or empty
+  std::vector<std::uint32_t> begin;     // [P + 1] of each probe's influences
+  std::vector<Influence> influences;    // probe by probe
+  std::vector<ProbeTurn> turns;         // of the influences, with tangent groups; else empty
 
   std::size_t size() const { return points.size(); }
+
+  /// How much a channel of a group counts at a probe; `errors` have that in them already.
+  float countOf(std::size_t probe, std::size_t channel, const ChannelGroup& group) const {
+    if (!left_out.empty() && (left_out[probe] >> channel & 1) != 0) return 0;
+    return group.everywhere || visibilities.empty() ? 1.0f : visibilities[probe];
+  }
 
   /// Room for so many probes, without influences.
   void resize(std::size_t count, std::size_t channels);
@@ -60,8 +68,19 @@ ProbeDraw densityProbes(const TrainOptions& options, int step);
 /// For the solve before `step` (channel_solve.h) with so many kernels.
 ProbeDraw solveProbes(const TrainOptions& options, std::size_t kernels, int step);
 
+/// How many probes there will be: never more than the pool has.
+std::size_t probeCount(const SamplePool& pool, const ProbeDraw& draw);
+
+/// Probes that are taken and handed out together.
+inline constexpr std::size_t kProbeBlock = 1024;
+
 /// Fresh probes at pool samples, stratified over the surface. They depend on kernels and draw alone, also
-/// after a resume: the evaluator is rebuilt for queries, and expects batches again afterwards.
+/// after a resume: the evaluator is rebuilt for queries, and expects batches again afterwards. Calls
+/// use(block, probes) for each block of kProbeBlock of them, concurrently; the last one may have fewer.
+void forProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool& pool, const ProbeDraw& draw,
+               const std::function<void(std::size_t block, const Probes& probes)>& use);
+
+/// The same, all together.
 Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool& pool,
                   const ProbeDraw& draw);
 

@@ -37,12 +37,14 @@ std::vector<SurfacePoint> spreadPoints(const Surface& surface, const FitTarget& 
 }
 
 /// The squared difference of two rows of values that are seen by `seen`, as the loss weights it.
-float difference(const ChannelLayout& layout, const float* a, const float* b, float seen) {
+/// `left_out` are bits of channels that do not count.
+float difference(const ChannelLayout& layout, const float* a, const float* b, float seen,
+                 std::uint32_t left_out) {
   std::array<float, kMaxChannels> visible{}, anywhere{};
   for (const ChannelGroup& group : layout.groups()) {
     const auto root = static_cast<float>(std::sqrt(group.weight));
     for (std::size_t c = group.first; c < group.first + group.count; ++c)
-      (group.everywhere ? anywhere : visible)[c] = root * (b[c] - a[c]);
+      (group.everywhere ? anywhere : visible)[c] = (left_out >> c & 1) != 0 ? 0.0f : root * (b[c] - a[c]);
   }
   return seen * sumOfSquares(visible.data(), layout.size()) + sumOfSquares(anywhere.data(), layout.size());
 }
@@ -106,12 +108,16 @@ std::vector<SurfacePoint> detailPoints(const Surface& surface, const FitTarget& 
       carryUnitTangents(layout, there.data() + e * channels, walked[e]);
     target.visibilities(ends, seen);
     if (layout.everywhere()) target.visibilities(starts, from);  // otherwise they were drawn by it
+    const bool partial = target.partlyConstant();
     for (std::size_t i = 0; i < batch; ++i) {
+      const std::uint32_t left_out = partial ? constantChannels(target, starts[i].face) : 0;
       for (std::size_t e = kDirections * i; e < kDirections * (i + 1); ++e) {
         // The rim of a cut-out and the border to another material's one colour are no detail to resolve.
         if (target.faceConstant(ends[e].face)) continue;
-        sums[first + i] += static_cast<double>(
-            difference(layout, here.data() + i * channels, there.data() + e * channels, from[i] * seen[e]));
+        const std::uint32_t there_left_out = partial ? constantChannels(target, ends[e].face) : 0;
+        sums[first + i] +=
+            static_cast<double>(difference(layout, here.data() + i * channels, there.data() + e * channels,
+                                           from[i] * seen[e], left_out | there_left_out));
       }
     }
   }
@@ -204,6 +210,12 @@ KernelSet startKernels(const Surface& surface, const FitTarget& target, const Tr
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     kernels.channels[i] -= mean;
     kernels.clampChannels(i);
+    // What a material says itself is none of the kernels' business, also where they reach another one.
+    if (!target.partlyConstant()) continue;
+    const std::uint32_t left_out = constantChannels(target, kernels.positions[i].face);
+    for (std::size_t c = 0; c < channels; ++c) {
+      if ((left_out >> c & 1) != 0) kernels.channels.row(i)[c] = 0;
+    }
   }
   return kernels;
 }

@@ -458,7 +458,9 @@ TEST(TangentSolve, IsTheSolutionOfTheDenseSystem) {
   Eigen::MatrixXd normal = a.transpose() * weights.asDiagonal() * a;
   normal.diagonal().array() += options.damping * normal.diagonal().mean();
   const Eigen::VectorXd expected = normal.ldlt().solve(-(a.transpose() * errors));
-  solveChannels(probes, options, kernels);
+  ChannelSystem system(kernels, 1);
+  system.add(0, probes);
+  system.solve(options, kernels);
   double largest = 0;
   for (std::size_t k = 0; k < kKernels; ++k) {
     for (Eigen::Index c = 0; c < 2; ++c) {

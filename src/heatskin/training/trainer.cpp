@@ -133,9 +133,11 @@ void Trainer::controlDensity() {
 
 void Trainer::solveIfDue() {
   if (!schedule_.solveDue(state_.step)) return;
-  const Probes probes = takeProbes(*evaluator_, state_.kernels, pool_,
-                                   solveProbes(options_, state_.kernels.size(), state_.step));
-  solveChannels(probes, {}, state_.kernels);
+  const ProbeDraw draw = solveProbes(options_, state_.kernels.size(), state_.step);
+  ChannelSystem system(state_.kernels, blockCount(probeCount(pool_, draw), kProbeBlock));
+  forProbes(*evaluator_, state_.kernels, pool_, draw,
+            [&](std::size_t block, const Probes& probes) { system.add(block, probes); });
+  system.solve({}, state_.kernels);
   rebuilt_at_ = -1;
 }
 

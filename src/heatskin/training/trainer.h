@@ -4,6 +4,7 @@
 // (METHOD sections 1-5). Here is the order of these steps; each has its own file. The trainer cannot tell
 // evaluators apart. Same surface, options and seed: the same kernels to the bit, for any number of threads.
 
+#include <span>
 #include <vector>
 
 #include "heatskin/evaluators/evaluator.h"
@@ -48,6 +49,9 @@ class Trainer {
 
   /// What a checkpoint stores.
   TrainerState state() const;
+  /// The same without a copy: all but pool_errors, and these.
+  const TrainerState& stateWithoutErrors() const { return state_; }
+  std::span<const float> poolErrors() const { return pool_.errors(); }
 
   /// Goes on from a state that a trainer with the same surface, target and options had when canSave() was
   /// true. False, and nothing changed, if the state cannot be one of this surface and these options.

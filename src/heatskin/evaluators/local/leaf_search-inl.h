@@ -39,7 +39,7 @@ template <Plane kPlane>
 class LeafSearch {
  public:
   LeafSearch(const PairTables& t, const QueryRow& q, const LeafTable::Face& face, Selection& s)
-      : t_(t), q_(q), face_(face), s_(s) {
+      : t_(t), pairs_(t.supports->of(face.face)), q_(q), face_(face), s_(s) {
     s_.reserve(std::size_t{face.leaves} * LeafTable::kLeaf);
   }
 
@@ -65,10 +65,6 @@ class LeafSearch {
   }
 
  private:
-  std::size_t pairCount() const {
-    return t_.supports->begin[face_.face + 1] - t_.supports->begin[face_.face];
-  }
-
   /// Bounds of the weighted distances of all leaves, from their boxes.
   HWY_INLINE void boundLeaves() {
     const Tag d;
@@ -134,7 +130,7 @@ class LeafSearch {
     }
     // Missing pairs are at the end of the last leaf.
     const std::size_t missing =
-        s_.near_leaves[leaves - 1] == all - 1 ? all * LeafTable::kLeaf - pairCount() : 0;
+        s_.near_leaves[leaves - 1] == all - 1 ? all * LeafTable::kLeaf - pairs_.count : 0;
     return findBorder<Wanted::kSmallest>(s_.squared.data(), leaves * LeafTable::kLeaf - missing, wanted)
         .value;
   }
@@ -145,12 +141,11 @@ class LeafSearch {
     const UnsignedTag du;
     const auto limit = hn::Set(d, radius);
     const std::size_t leaves = leavesWithin(radius);
-    const std::uint32_t begin = t_.supports->begin[face_.face];
     std::size_t count = 0;
     for (std::size_t i = 0; i < leaves; ++i) {
       overLeaf(s_.near_leaves[i], [&](std::size_t at, Vector squared) HWY_ATTR {
         const auto inside = hn::Le(squared, limit);
-        packInto(du, hn::Add(hn::Set(du, begin + static_cast<std::uint32_t>(at)), hn::Iota(du, 0)),
+        packInto(du, hn::Add(hn::Set(du, static_cast<std::uint32_t>(at)), hn::Iota(du, 0)),
                  hn::RebindMask(du, inside), s_.pairs.data() + count);
         count += packInto(d, squared, inside, s_.squared.data() + count);
       });
@@ -165,15 +160,16 @@ class LeafSearch {
     const std::size_t lanes = hn::Lanes(d), whole = (count + lanes - 1) / lanes * lanes;
     std::fill(pairs + count, pairs + whole, pairs[count - 1]);
     for (std::size_t i = 0; i < whole; ++i)
-      kernels[i] = t_.supports->kernels[pairs[i]];
+      kernels[i] = pairs_.kernels[pairs[i]];
     for (std::size_t i = 0; i < whole; i += lanes) {
       respondVector<kPlane>(
-          t_, q_, [&](std::size_t lane) HWY_ATTR { return kernels[i + lane]; },
+          t_, pairs_, q_, [&](std::size_t lane) HWY_ATTR { return kernels[i + lane]; },
           [&](std::size_t lane) HWY_ATTR { return pairs[i + lane]; }, s_.squared.data() + i, s_.x.data() + i);
     }
   }
 
   const PairTables& t_;
+  const FacePairs pairs_;
   const QueryRow& q_;
   const LeafTable::Face& face_;
   Selection& s_;

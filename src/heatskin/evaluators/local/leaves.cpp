@@ -8,15 +8,15 @@ void LeafTable::layOut(const SupportTable& supports, std::size_t threshold) {
   index_of_face.clear();
   faces.clear();
   std::uint32_t leaf = 0;
-  for (std::uint32_t f = 0; f + 1 < supports.begin.size(); ++f) {
-    const std::size_t pairs = supports.begin[f + 1] - supports.begin[f];
+  for (std::uint32_t f = 0; f < supports.faceCount(); ++f) {
+    const std::size_t pairs = supports.of(f).count;
     if (pairs <= threshold) continue;
     const auto leaves = static_cast<std::uint32_t>((pairs + kLeaf - 1) / kLeaf);
     faces.push_back({f, leaf, leaves});
     leaf += leaves;
   }
   if (faces.empty()) return;
-  index_of_face.assign(supports.begin.size() - 1, kNone);
+  index_of_face.assign(supports.faceCount(), kNone);
   for (std::uint32_t i = 0; i < faces.size(); ++i)
     index_of_face[faces[i].face] = i;
   center_x.resize(leaf * kLeaf);

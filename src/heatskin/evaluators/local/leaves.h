@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "heatskin/evaluators/local/supports.h"
+#include "heatskin/evaluators/local/support_table.h"
 
 namespace heatskin::local {
 

@@ -25,16 +25,15 @@ struct ChartCenter {
   Vector x, y, shrinkage;
 };
 
-HWY_INLINE ChartCenter chartCenter(const Columns<Vector>& matrix, const Columns<Vector>& offset, Vector x,
-                                   Vector y) {
+HWY_INLINE ChartCenter chartCenter(const ChartColumns& chart, Vector x, Vector y) {
   const Tag d;
-  const auto xx = matrix.c0, xy = matrix.c1, yx = matrix.c2, yy = matrix.c3;
+  const auto xx = chart.xx, xy = chart.xy, yx = chart.yx, yy = chart.yy;
   const auto det = hn::Sub(hn::Mul(xx, yy), hn::Mul(xy, yx));
   // A chart that folds its face to a line has no inverse, and no centre; it shrinks lengths to nothing, so
   // that the pair is always looked at.
   const auto regular = hn::Gt(hn::Abs(det), hn::Set(d, 1e-6f));
   const auto inverse = hn::IfThenElseZero(regular, hn::Div(hn::Set(d, 1.0f), det));
-  const auto px = hn::Sub(x, offset.c0), py = hn::Sub(y, offset.c1);
+  const auto px = hn::Sub(x, chart.x), py = hn::Sub(y, chart.y);
   // The squares of the singular values have the sum `sum` and the product det^2.
   const auto sum = hn::MulAdd(xx, xx, hn::MulAdd(xy, xy, hn::MulAdd(yx, yx, hn::Mul(yy, yy))));
   const auto half = hn::Mul(hn::Set(d, 0.5f), sum), square = hn::Mul(det, det);
@@ -48,33 +47,29 @@ HWY_INLINE ChartCenter chartCenter(const Columns<Vector>& matrix, const Columns<
 template <Plane kPlane>
 void refitMode(const PairTables& t, LeafTable& leaves, std::size_t first, std::size_t last) {
   const Tag d;
-  const SupportTable& s = *t.supports;
   const auto far = hn::Set(d, LeafTable::kFar);
   for (std::size_t i = first; i < last; ++i) {
     const LeafTable::Face& face = leaves.faces[i];
-    const std::uint32_t end = s.begin[face.face + 1];
-    std::uint32_t pair = s.begin[face.face];
+    const FacePairs pairs = t.supports->of(face.face);
+    const std::uint32_t end = pairs.count;
+    std::uint32_t pair = 0;
     for (std::size_t leaf = face.first_leaf; leaf < face.first_leaf + face.leaves; ++leaf) {
       auto low_x = far, low_y = far, high_x = hn::Neg(far), high_y = hn::Neg(far), least_weight = far;
       for (std::size_t n = 0; n < LeafTable::kLeaf; n += hn::Lanes(d)) {
         const auto at = [&](std::size_t lane)
                             HWY_ATTR { return std::min(pair + static_cast<std::uint32_t>(lane), end - 1); };
-        const auto kernel_of = [&](std::size_t lane) HWY_ATTR { return s.kernels[at(lane)]; };
+        const auto kernel_of = [&](std::size_t lane) HWY_ATTR { return pairs.kernels[at(lane)]; };
         const auto center = kernelColumns(t, kernel_of, 0);
         auto weight = weights(t, kernel_of);
         auto x = far, y = far;
         if constexpr (kPlane == Plane::kKernel) {
-          const auto matrix =
-              loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &s.charts[at(lane)].xx; });
-          const auto offset =
-              loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &s.charts[at(lane)].x; });
-          const ChartCenter seen = chartCenter(matrix, offset, center.c0, center.c1);
+          const ChartCenter seen = chartCenter(chartColumns(pairs, at), center.c0, center.c1);
           x = seen.x;
           y = seen.y;
           weight = hn::Mul(weight, seen.shrinkage);
         } else {
           const auto motion =
-              loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &s.developments[at(lane)].cosine; });
+              loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &pairs.developments[at(lane)].cosine; });
           x = developX(motion, center.c0, center.c1);
           y = developY(motion, center.c0, center.c1);
         }
@@ -102,7 +97,7 @@ void refitMode(const PairTables& t, LeafTable& leaves, std::size_t first, std::s
 }
 
 void refitLeavesT(const PairTables& t, LeafTable& leaves, std::size_t first, std::size_t last) {
-  if (!t.supports->charts.empty()) {
+  if (t.supports->joined()) {
     refitMode<Plane::kKernel>(t, leaves, first, last);
   } else {
     refitMode<Plane::kFace>(t, leaves, first, last);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -78,11 +79,14 @@ double LocalEvaluator::radiusOf(const KernelSet& kernels, std::size_t i) const {
          supportRadius(kernels.sharpnesses[i], kernels.thresholds[i], options_);
 }
 
-LocalEvaluator::LocalEvaluator(const Surface& surface, const LocalOptions& options)
+LocalEvaluator::LocalEvaluator(const Surface& surface, const LocalOptions& options,
+                               std::shared_ptr<const StoredSupports> stored)
     : surface_(&surface),
       options_(options),
+      stored_(std::move(stored)),
       // The Euclidean variant, for comparison only, takes frames in space: nothing a proxy could give it.
-      proxy_(options.euclidean ? nullptr : SupportProxy::build(surface, options.proxy_faces)),
+      proxy_(options.euclidean || stored_ != nullptr ? nullptr
+                                                     : SupportProxy::build(surface, options.proxy_faces)),
       builder_(supportSurface(), options) {}
 
 PairTables LocalEvaluator::tables() const {
@@ -139,8 +143,10 @@ void LocalEvaluator::tablesOf(std::span<const SurfacePoint> points, std::span<st
 LocalEvaluator::Appearing LocalEvaluator::appearing(const SurfacePoint& p, double angle,
                                                     const Rigid2& reference) const {
   const FaceFrame& frame = surface_->frames()[p.face];
+  const Vec2 axis(std::cos(angle), std::sin(angle));
+  if (isIdentity(reference)) return {surface_->faceCoordinates(p), axis, frame.x_axis, frame.y_axis};
   // A unit step along a reference axis is this step in the present face.
-  return {reference(surface_->faceCoordinates(p)), reference.rotate(Vec2(std::cos(angle), std::sin(angle))),
+  return {reference(surface_->faceCoordinates(p)), reference.rotate(axis),
           frame.directionFromFace(reference.rotateBack(Vec2::UnitX())),
           frame.directionFromFace(reference.rotateBack(Vec2::UnitY()))};
 }
@@ -187,9 +193,10 @@ void LocalEvaluator::fillRows(const KernelSet& kernels) {
     for (std::size_t i = begin; i < end; ++i) {
       const SurfacePoint& p = kernels.positions[i];
       const double angle = kernels.angles[i];
-      const Appearing k = proxy_ != nullptr ? projected(p, angle, supportSurface().frames()[sources_[i].face],
-                                                        shifts_[i].cast<double>(), projections_[i])
-                                            : appearing(p, angle, reference_from_face_[i]);
+      const Appearing k = proxy_ != nullptr
+                              ? projected(p, angle, supportSurface().frames()[supports_.sources()[i].face],
+                                          shifts_[i].cast<double>(), projections_[i])
+                              : appearing(p, angle, reference_from_face_[i]);
       const Vec3 space = surface_->position(p);
       KernelRow& row = rows_[i];
       row.center_x = static_cast<float>(k.center.x());
@@ -213,6 +220,7 @@ void LocalEvaluator::fillRows(const KernelSet& kernels) {
 }
 
 double LocalEvaluator::estimatePairs(const KernelSet& kernels) const {
+  if (stored_ != nullptr) return static_cast<double>(stored_->pairCount());
   // Below, every kernel on every face is no burden; asking would be.
   constexpr double kFew = 1 << 20;
   constexpr std::size_t kReachSamples = 64;
@@ -232,10 +240,11 @@ double LocalEvaluator::estimatePairs(const KernelSet& kernels) const {
 
 /// Bytes rebuild() takes for so many pairs.
 double LocalEvaluator::pairBytes(double pairs) const {
-  // As found now and the last time, and in the table; vectors that grow hold up to half as much again.
+  // In the table, and what was found since the last round of supports; vectors that grow hold up to twice as
+  // much.
   const bool charts = options_.join_corners && !options_.euclidean;
-  const double pair = charts ? 20 + 32 : 20;
-  return pairs * (2 * 1.25 * pair + pair);
+  const double pair = 4 + (charts ? sizeof(Chart) : sizeof(Development));
+  return pairs * (1 + 2 * 0.125) * pair;
 }
 
 Result<void> LocalEvaluator::check(const KernelSet& kernels, double share) const {
@@ -275,17 +284,17 @@ void LocalEvaluator::rebuild(const KernelSet& kernels, bool roughly) {
   reference_from_face_.assign(proxy_ == nullptr ? kernels.size() : 0, Rigid2());
   projections_.resize(proxy_ != nullptr ? kernels.size() : 0);
   shifts_.resize(projections_.size());
-  sources_.resize(kernels.size());
+  std::vector<SupportSource> sources(kernels.size());
   parallelFor(kernels.size(), kBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      sources_[i] = sourceOf(kernels, i, roughly);
+      sources[i] = sourceOf(kernels, i, roughly);
       if (proxy_ != nullptr) shifts_[i] = shiftOf(kernels.positions[i]);
     }
   });
   if (options_.rule == CandidateRule::kByReach) {
-    weights_.resize(sources_.size());
-    for (std::size_t i = 0; i < sources_.size(); ++i) {
-      const float radius = std::max(sources_[i].radius, kLeastReach * kernels.lengths[i]);
+    weights_.resize(sources.size());
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+      const float radius = std::max(sources[i].radius, kLeastReach * kernels.lengths[i]);
       weights_[i] = 1 / (radius * radius);
     }
   }
@@ -293,7 +302,10 @@ void LocalEvaluator::rebuild(const KernelSet& kernels, bool roughly) {
   std::vector<Vec3> centers(kernels.size());
   for (std::size_t i = 0; i < kernels.size(); ++i)
     centers[i] = surface_->position(kernels.positions[i]);
-  builder_.build(sources_, hilbertOrder(centers), supports_);
+  const std::vector<std::uint32_t> order = hilbertOrder(centers);
+  centers = {};
+  const bool known = stored_ != nullptr && stored_->kernelCount() == kernels.size() && !roughly;
+  builder_.build(std::move(sources), order, supports_, known ? stored_.get() : nullptr);
   fillRows(kernels);
   if (options_.rule == CandidateRule::kPerFace) keepNearestToCentroid();
   // In the Euclidean variant distances say nothing about developed centres: no leaves then. With "PF" no face
@@ -319,31 +331,24 @@ void LocalEvaluator::refresh(const KernelSet& kernels, std::span<const Rigid2> m
 /// origin.
 void LocalEvaluator::keepNearestToCentroid() {
   const PairTables t = tables();
-  SupportTable& s = supports_;
   std::vector<std::pair<float, std::uint32_t>> order;
-  std::uint32_t to = 0;
-  for (std::size_t f = 0; f + 1 < s.begin.size(); ++f) {
-    const std::uint32_t begin = s.begin[f], end = s.begin[f + 1];
+  std::vector<std::uint32_t> kept;
+  for (std::uint32_t f = 0; f < supports_.faceCount(); ++f) {
+    const std::uint32_t count = supports_.of(f).count;
+    if (count <= options_.candidates) continue;
     order.clear();
-    for (std::uint32_t pair = begin; pair < end; ++pair) {
-      const Developed<float> k = develop(t, pair);
+    for (std::uint32_t pair = 0; pair < count; ++pair) {
+      const Developed<float> k = develop(t, f, pair);
       order.emplace_back(k.center_x * k.center_x + k.center_y * k.center_y, pair);
     }
-    if (order.size() > options_.candidates) {
-      std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(options_.candidates),
-                       order.end());
-      order.resize(options_.candidates);
-      std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-    }
-    s.begin[f] = to;
-    for (const auto& [distance, pair] : order) {
-      s.kernels[to] = s.kernels[pair];
-      s.developments[to] = s.developments[pair];
-      if (!s.charts.empty()) s.charts[to] = s.charts[pair];
-      ++to;
-    }
+    std::nth_element(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(options_.candidates),
+                     order.end());
+    kept.clear();
+    for (std::size_t i = 0; i < options_.candidates; ++i)
+      kept.push_back(order[i].second);
+    std::sort(kept.begin(), kept.end());
+    supports_.keepOnly(f, kept);
   }
-  s.begin.back() = to;
 }
 
 /// The leaves of large faces follow the kernels.
@@ -372,9 +377,9 @@ class LocalEvaluator::Batch final : public EvaluatorBatch {
   void turns(std::size_t begin, std::size_t end, Workspace& workspace) const override {
     ResponseBlock& responses = workspace.responses;
     responses.resizeTurns();
-    turnBlock(evaluator_->tables(), responses);
-    if (evaluator_->proxy_ == nullptr) return;
     const auto& rows = workspace.scratchOf<QueryScratch>().rows;
+    turnBlock(evaluator_->tables(), rows, responses);
+    if (evaluator_->proxy_ == nullptr) return;
     for (std::size_t i = begin; i < end; ++i) {
       const Turn<double> own = evaluator_->turnFromProxy(points_[i], rows[i - begin].face);
       const Turn<float> turn{static_cast<float>(own.cosine), static_cast<float>(own.sine)};

@@ -20,7 +20,10 @@ namespace heatskin::local {
 /// See the head of the file. The surface must outlive it.
 class LocalEvaluator final : public Evaluator {
  public:
-  LocalEvaluator(const Surface& surface, const LocalOptions& options);
+  /// With `stored`, rebuild() for as many kernels as it has does not search for supports, and no proxy is
+  /// made: the kernels must be those it was made for.
+  LocalEvaluator(const Surface& surface, const LocalOptions& options,
+                 std::shared_ptr<const StoredSupports> stored = {});
 
   Result<void> check(const KernelSet& kernels, double share) const override;
   void rebuild(const KernelSet& kernels) override { rebuild(kernels, false); }
@@ -40,6 +43,10 @@ class LocalEvaluator final : public Evaluator {
 
   /// The surface that supports live on: the one given, or a proxy of it.
   const Surface& supportSurface() const { return proxy_ != nullptr ? proxy_->surface() : *surface_; }
+
+  /// What supports were built with, and from where: of the last rebuild().
+  const SupportBuilder& builder() const { return builder_; }
+  std::span<const SupportSource> sources() const { return supports_.sources(); }
 
   /// What the inner loops read; for tests and benchmarks.
   PairTables tables() const;
@@ -77,11 +84,11 @@ class LocalEvaluator final : public Evaluator {
 
   const Surface* surface_;
   LocalOptions options_;
-  std::unique_ptr<const SupportProxy> proxy_;  // or null
+  std::shared_ptr<const StoredSupports> stored_;  // or null
+  std::unique_ptr<const SupportProxy> proxy_;     // or null
   SupportBuilder builder_;
   SupportTable supports_;
   LeafTable leaves_;
-  std::vector<SupportSource> sources_;
   std::vector<float> weights_;  // [N] of squared distances, with CandidateRule::kByReach
   std::vector<Rigid2>
       reference_from_face_;  // [N] coordinates of the face at the last rebuild from those of the present face

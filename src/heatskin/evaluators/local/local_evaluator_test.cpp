@@ -59,7 +59,7 @@ void expectTwins(const Surface& surface, const LocalEvaluator& evaluator, std::s
       std::vector<std::pair<std::uint32_t, float>> list;
       for (std::size_t i = 0; i < block.counts[q]; ++i) {
         const std::size_t at = q * block.stride + i;
-        EXPECT_EQ(block.kernels[at], tables.supports->kernels[block.pairs[at]]);
+        EXPECT_EQ(block.kernels[at], tables.supports->of(queries[q].face).kernels[block.pairs[at]]);
         list.emplace_back(block.pairs[at], block.x[at]);
       }
       std::sort(list.begin(), list.end());
@@ -179,9 +179,10 @@ TEST(LocalEvaluator, JoinedCornersOfSliversAndDirtStayFinite) {
     options.max_radius = 1.0;
     LocalEvaluator evaluator(surface, options);
     evaluator.rebuild(randomKernels(surface, 2000, 8));
-    for (std::size_t pair = 0; pair < evaluator.supports().pairCount(); ++pair) {
-      const Chart& c = evaluator.supports().charts[pair];
-      ASSERT_TRUE(std::isfinite(c.xx + c.xy + c.yx + c.yy + c.x + c.y));
+    for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
+      const FacePairs pairs = evaluator.supports().of(f);
+      for (const Chart& c : std::span(pairs.charts, pairs.count))
+        ASSERT_TRUE(std::isfinite(c.xx + c.xy + c.yx + c.yy + c.x + c.y));
     }
     expectTwins(surface, evaluator, 2000);
   }
@@ -264,7 +265,7 @@ TEST(LocalEvaluator, PerFaceRuleKeepsTheNearestToTheCentroid) {
   LocalEvaluator evaluator(cube, options);
   evaluator.rebuild(randomKernels(cube, 3000, 4));
   for (std::uint32_t f = 0; f < cube.faceCount(); ++f) {
-    EXPECT_LE(evaluator.supports().begin[f + 1] - evaluator.supports().begin[f], options.candidates);
+    EXPECT_LE(evaluator.supports().of(f).count, options.candidates);
   }
 }
 

@@ -46,9 +46,10 @@ double reach(const EvaluatorOptions& options, double response) {
   return std::min(std::sqrt(-std::log(response) / rate), o.max_radius);
 }
 
-Result<std::unique_ptr<Evaluator>> make(const EvaluatorOptions& options, const Surface& surface, Progress&,
-                                        PreprocessingCache&) {
-  return std::unique_ptr<Evaluator>(std::make_unique<LocalEvaluator>(surface, own(options)));
+Result<std::unique_ptr<Evaluator>> make(const EvaluatorOptions& options, const Surface& surface,
+                                        const Preparation& preparation) {
+  return std::unique_ptr<Evaluator>(
+      std::make_unique<LocalEvaluator>(surface, own(options), preparation.supports));
 }
 
 }  // namespace

@@ -54,6 +54,20 @@ HWY_INLINE Vector developY(const Columns<Vector>& motion, Vector x, Vector y) {
   return hn::MulAdd(motion.c1, x, hn::MulAdd(motion.c0, y, motion.c3));
 }
 
+/// A vector of charts. The second load begins in the middle of a chart, so as not to go beyond its end.
+struct ChartColumns {
+  Vector xx, xy, yx, yy, x, y;
+};
+template <class PairOf>
+HWY_INLINE ChartColumns chartColumns(const FacePairs& face, const PairOf& pair_of) {
+  static_assert(offsetof(Chart, yx) == 8 && sizeof(Chart) == 24);
+  const Tag d;
+  const auto first =
+      loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &face.charts[pair_of(lane)].xx; });
+  const auto last = loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &face.charts[pair_of(lane)].yx; });
+  return {first.c0, first.c1, first.c2, first.c3, last.c2, last.c3};
+}
+
 /// Whose plane q - S lies in.
 enum class Plane {
   kFace,       ///< that of the query's face, by the development
@@ -61,10 +75,10 @@ enum class Plane {
   kProjected,  ///< the kernel's, by projection in space (Euclidean variant)
 };
 
-/// `kernel_of` and `pair_of` give the numbers of a lane's kernel and pair.
+/// `kernel_of` and `pair_of` give the numbers of a lane's kernel and pair of the query's face.
 template <Plane kPlane, class KernelOf, class PairOf>
-HWY_INLINE Geometry geometryOf(const PairTables& t, const QueryRow& q, const KernelOf& kernel_of,
-                               const PairOf& pair_of) {
+HWY_INLINE Geometry geometryOf(const PairTables& t, const FacePairs& face, const QueryRow& q,
+                               const KernelOf& kernel_of, const PairOf& pair_of) {
   const Tag d;
   static_assert(offsetof(KernelRow, anisotropy) == 16 && offsetof(KernelRow, basis_x) == 32 &&
                 offsetof(KernelRow, cosine) == 44 && offsetof(KernelRow, basis_y) == 48 &&
@@ -90,16 +104,13 @@ HWY_INLINE Geometry geometryOf(const PairTables& t, const QueryRow& q, const Ker
     g.dx = hn::MulAdd(bx.c0, g.cx, hn::MulAdd(bx.c1, g.cy, hn::Mul(bx.c2, g.cz)));
     g.dy = hn::MulAdd(by.c0, g.cx, hn::MulAdd(by.c1, g.cy, hn::Mul(by.c2, g.cz)));
   } else if constexpr (kPlane == Plane::kKernel) {
-    const auto matrix =
-        loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &t.supports->charts[pair_of(lane)].xx; });
-    const auto offset =
-        loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &t.supports->charts[pair_of(lane)].x; });
+    const ChartColumns chart = chartColumns(face, pair_of);
     const auto qx = hn::Set(d, q.x), qy = hn::Set(d, q.y);
-    g.dx = hn::MulAdd(matrix.c0, qx, hn::MulAdd(matrix.c1, qy, hn::Sub(offset.c0, x)));
-    g.dy = hn::MulAdd(matrix.c2, qx, hn::MulAdd(matrix.c3, qy, hn::Sub(offset.c1, y)));
+    g.dx = hn::MulAdd(chart.xx, qx, hn::MulAdd(chart.xy, qy, hn::Sub(chart.x, x)));
+    g.dy = hn::MulAdd(chart.yx, qx, hn::MulAdd(chart.yy, qy, hn::Sub(chart.y, y)));
   } else {
-    const auto motion = loadColumns(
-        d, [&](std::size_t lane) HWY_ATTR { return &t.supports->developments[pair_of(lane)].cosine; });
+    const auto motion =
+        loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &face.developments[pair_of(lane)].cosine; });
     g.cosine = motion.c0;
     g.sine = motion.c1;
     g.dx = hn::Sub(hn::Set(d, q.x), developX(motion, x, y));
@@ -135,12 +146,13 @@ HWY_INLINE Vector weights(const PairTables& t, const KernelOf& kernel_of) {
 
 /// Weighted distances and responses of a vector of pairs.
 template <Plane kPlane, class KernelOf, class PairOf>
-HWY_INLINE void respondVector(const PairTables& t, const QueryRow& q, const KernelOf& kernel_of,
-                              const PairOf& pair_of, float* HWY_RESTRICT squared, float* HWY_RESTRICT x) {
+HWY_INLINE void respondVector(const PairTables& t, const FacePairs& face, const QueryRow& q,
+                              const KernelOf& kernel_of, const PairOf& pair_of, float* HWY_RESTRICT squared,
+                              float* HWY_RESTRICT x) {
   const Tag d;
   const auto heat = hn::Set(d, t.shape.heat), window = hn::Set(d, t.shape.window);
   const auto tiny = hn::Set(d, kCoincident<float>);
-  const Geometry g = geometryOf<kPlane>(t, q, kernel_of, pair_of);
+  const Geometry g = geometryOf<kPlane>(t, face, q, kernel_of, pair_of);
   const auto d2 = hn::IfThenElse(chordCounts(g), g.chord, g.plane);
   const auto v = hn::NegMulAdd(g.axis_y, g.dx, hn::Mul(g.axis_x, g.dy));
   const auto share = hn::IfThenElseZero(hn::Gt(g.plane, tiny), hn::Div(hn::Mul(v, v), g.plane));

@@ -1,16 +1,36 @@
 #include "heatskin/evaluators/local/pair_response.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace heatskin::local {
+namespace {
 
-Developed<float> develop(const PairTables& tables, std::uint32_t pair) {
-  const SupportTable& s = *tables.supports;
-  const KernelRow& k = tables.kernels[s.kernels[pair]];
-  const auto [c, n, x, y] = s.developments[pair];
+Vec2f rotationIn(const FacePairs& pairs, std::uint32_t pair) {
+  return pairs.charts != nullptr ? rotationOf(pairs.charts[pair]) : rotationOf(pairs.developments[pair]);
+}
+
+}  // namespace
+
+Developed<float> develop(const PairTables& tables, std::uint32_t face, std::uint32_t pair) {
+  const FacePairs pairs = tables.supports->of(face);
+  const KernelRow& k = tables.kernels[pairs.kernels[pair]];
   Developed<float> developed;
-  developed.center_x = c * k.center_x - n * k.center_y + x;
-  developed.center_y = n * k.center_x + c * k.center_y + y;
+  const Vec2f turn = rotationIn(pairs, pair);
+  const float c = turn.x(), n = turn.y();
+  if (pairs.charts != nullptr) {
+    // What the chart takes to the centre; where it has no inverse, by its rotation.
+    const Chart& chart = pairs.charts[pair];
+    constexpr float kSingular = 1e-6f;
+    const float dx = k.center_x - chart.x, dy = k.center_y - chart.y;
+    const float det = chart.xx * chart.yy - chart.xy * chart.yx;
+    const bool regular = std::abs(det) > kSingular;
+    developed.center_x = regular ? (chart.yy * dx - chart.xy * dy) / det : c * dx - n * dy;
+    developed.center_y = regular ? (chart.xx * dy - chart.yx * dx) / det : n * dx + c * dy;
+  } else {
+    developed.center_x = c * k.center_x - n * k.center_y + pairs.developments[pair].x;
+    developed.center_y = n * k.center_x + c * k.center_y + pairs.developments[pair].y;
+  }
   developed.axis_x = c * k.axis_x - n * k.axis_y;
   developed.axis_y = n * k.axis_x + c * k.axis_y;
   developed.anisotropy = k.anisotropy;
@@ -34,12 +54,12 @@ struct Meeting {
 };
 
 Meeting meet(const PairTables& tables, const QueryRow& q, std::uint32_t pair) {
-  const SupportTable& s = *tables.supports;
-  const KernelRow& k = tables.kernels[s.kernels[pair]];
-  Meeting m{develop(tables, pair), queryOf(q)};
-  if (!tables.euclidean && s.charts.empty()) {
-    m.cosine = s.developments[pair].cosine;
-    m.sine = s.developments[pair].sine;
+  const FacePairs pairs = tables.supports->of(q.face);
+  const KernelRow& k = tables.kernels[pairs.kernels[pair]];
+  Meeting m{develop(tables, q.face, pair), queryOf(q)};
+  if (!tables.euclidean && pairs.charts == nullptr) {
+    m.cosine = pairs.developments[pair].cosine;
+    m.sine = pairs.developments[pair].sine;
     return m;
   }
   m.kernel.axis_x = k.axis_x;
@@ -52,7 +72,7 @@ Meeting meet(const PairTables& tables, const QueryRow& q, std::uint32_t pair) {
     m.query.x = k.basis_x[0] * dx + k.basis_x[1] * dy + k.basis_x[2] * dz;
     m.query.y = k.basis_y[0] * dx + k.basis_y[1] * dy + k.basis_y[2] * dz;
   } else {
-    const Chart& c = s.charts[pair];
+    const Chart& c = pairs.charts[pair];
     m.kernel.center_x = k.center_x;
     m.kernel.center_y = k.center_y;
     m.query.x = c.xx * q.x + c.xy * q.y + c.x;
@@ -67,10 +87,10 @@ void respondBlockScalar(const PairTables& tables, std::span<const QueryRow> quer
   std::vector<std::pair<float, std::uint32_t>> found;
   for (std::size_t i = 0; i < queries.size(); ++i) {
     found.clear();
-    for (std::uint32_t pair = tables.supports->begin[queries[i].face];
-         pair < tables.supports->begin[queries[i].face + 1]; ++pair) {
+    const FacePairs pairs = tables.supports->of(queries[i].face);
+    for (std::uint32_t pair = 0; pair < pairs.count; ++pair) {
       const Meeting m = meet(tables, queries[i], pair);
-      const float weight = tables.weights != nullptr ? tables.weights[tables.supports->kernels[pair]] : 1.0f;
+      const float weight = tables.weights != nullptr ? tables.weights[pairs.kernels[pair]] : 1.0f;
       found.emplace_back(weight * squaredDistance(m.kernel, m.query), pair);
     }
     if (found.size() > tables.candidates) {
@@ -82,7 +102,7 @@ void respondBlockScalar(const PairTables& tables, std::span<const QueryRow> quer
     out.counts[i] = static_cast<std::uint32_t>(found.size());
     std::fill_n(out.kernels.begin() + static_cast<std::ptrdiff_t>(i * out.stride), out.stride, 0u);
     for (std::size_t n = 0; n < found.size(); ++n) {
-      const std::uint32_t pair = found[n].second, kernel = tables.supports->kernels[pair];
+      const std::uint32_t pair = found[n].second, kernel = pairs.kernels[pair];
       const Meeting m = meet(tables, queries[i], pair);
       out.kernels[i * out.stride + n] = kernel;
       out.pairs[i * out.stride + n] = pair;
@@ -91,20 +111,13 @@ void respondBlockScalar(const PairTables& tables, std::span<const QueryRow> quer
   }
 }
 
-void turnBlockScalar(const PairTables& tables, ResponseBlock& responses) {
-  const SupportTable& s = *tables.supports;
-  for (std::size_t i = 0; i < responses.counts.size(); ++i) {
+void turnBlockScalar(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& responses) {
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const FacePairs pairs = tables.supports->of(queries[i].face);
     for (std::size_t at = i * responses.stride; at < i * responses.stride + responses.counts[i]; ++at) {
-      const std::uint32_t pair = responses.pairs[at];
+      const Vec2f own = rotationIn(pairs, responses.pairs[at]);
       const KernelRow& k = tables.kernels[responses.kernels[at]];
-      Turn<float> face_from_source;
-      if (s.charts.empty()) {
-        face_from_source = {s.developments[pair].cosine, s.developments[pair].sine};
-      } else {
-        const Chart& c = s.charts[pair];
-        face_from_source = nearestTurn(c.xx, c.xy, c.yx, c.yy).inverse();
-      }
-      const Turn<float> turn = face_from_source * Turn<float>{k.cosine, k.sine};
+      const Turn<float> turn = Turn<float>{own.x(), own.y()} * Turn<float>{k.cosine, k.sine};
       responses.cosines[at] = turn.cosine;
       responses.sines[at] = turn.sine;
     }

@@ -8,7 +8,7 @@
 
 #include "heatskin/evaluators/local/leaves.h"
 #include "heatskin/evaluators/local/response.h"
-#include "heatskin/evaluators/local/supports.h"
+#include "heatskin/evaluators/local/support_table.h"
 #include "heatskin/kernels/gradient_sums.h"
 #include "heatskin/kernels/response_block.h"
 
@@ -77,10 +77,10 @@ void respondVjpBlockScalar(const PairTables& tables, std::span<const QueryRow> q
 
 /// Rotations of the kernels' vectors (ResponseBlock::cosines and sines) into the coordinates of the pairs'
 /// faces: those of their developments; where corners are joined, the rotations nearest to the charts.
-void turnBlock(const PairTables& tables, ResponseBlock& responses);
-void turnBlockScalar(const PairTables& tables, ResponseBlock& responses);
+void turnBlock(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& responses);
+void turnBlockScalar(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& responses);
 
-/// The kernel of a pair seen from the pair's face, by its development.
-Developed<float> develop(const PairTables& tables, std::uint32_t pair);
+/// The kernel of one of a face's pairs seen from the face, by its development or chart.
+Developed<float> develop(const PairTables& tables, std::uint32_t face, std::uint32_t pair);
 
 }  // namespace heatskin::local

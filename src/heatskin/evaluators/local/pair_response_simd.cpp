@@ -20,24 +20,21 @@ namespace HWY_NAMESPACE {
 
 using heatskin::HWY_NAMESPACE::addColumns;
 
-/// The pairs [begin, end) with their weighted distances and responses; the arrays have room for a vector
-/// more.
+/// All pairs of a face with their weighted distances and responses; the arrays have room for a vector more.
 template <Plane kPlane>
-HWY_INLINE void respondRange(const PairTables& t, const QueryRow& q, std::uint32_t begin, std::uint32_t end,
+HWY_INLINE void respondRange(const PairTables& t, const FacePairs& face, const QueryRow& q,
                              float* HWY_RESTRICT squared, float* HWY_RESTRICT x,
                              std::uint32_t* HWY_RESTRICT pairs, std::uint32_t* HWY_RESTRICT kernels) {
   const UnsignedTag du;
   const std::size_t lanes = hn::Lanes(du);
-  const SupportTable& s = *t.supports;
-  for (std::uint32_t pair = begin; pair < end; pair += static_cast<std::uint32_t>(lanes)) {
-    const std::size_t at = pair - begin;
+  for (std::uint32_t pair = 0; pair < face.count; pair += static_cast<std::uint32_t>(lanes)) {
     respondVector<kPlane>(
-        t, q, [&](std::size_t lane) HWY_ATTR { return s.kernels[pair + lane]; },
-        [&](std::size_t lane) HWY_ATTR { return pair + lane; }, squared == nullptr ? nullptr : squared + at,
-        x + at);
+        t, face, q, [&](std::size_t lane) HWY_ATTR { return face.kernels[pair + lane]; },
+        [&](std::size_t lane) HWY_ATTR { return pair + lane; }, squared == nullptr ? nullptr : squared + pair,
+        x + pair);
     // Padded: lanes past the end are other pairs, still valid.
-    hn::StoreU(hn::LoadU(du, s.kernels.data() + pair), du, kernels + at);
-    hn::StoreU(hn::Add(hn::Set(du, pair), hn::Iota(du, 0)), du, pairs + at);
+    hn::StoreU(hn::LoadU(du, face.kernels + pair), du, kernels + pair);
+    hn::StoreU(hn::Add(hn::Set(du, pair), hn::Iota(du, 0)), du, pairs + pair);
   }
 }
 
@@ -46,13 +43,13 @@ void respondMode(const PairTables& t, std::span<const QueryRow> queries, Selecti
                  ResponseBlock& out) {
   for (std::size_t i = 0; i < queries.size(); ++i) {
     const QueryRow& q = queries[i];
-    const std::uint32_t begin = t.supports->begin[q.face], end = t.supports->begin[q.face + 1];
-    const std::size_t count = end - begin, base = i * out.stride;
+    const FacePairs face = t.supports->of(q.face);
+    const std::size_t count = face.count, base = i * out.stride;
     float* x = out.x.data() + base;
     std::uint32_t* pairs = out.pairs.data() + base;
     std::uint32_t* kernels = out.kernels.data() + base;
     if (count <= t.candidates) {
-      respondRange<kPlane>(t, q, begin, end, nullptr, x, pairs, kernels);
+      respondRange<kPlane>(t, face, q, nullptr, x, pairs, kernels);
       out.counts[i] = static_cast<std::uint32_t>(count);
       continue;
     }
@@ -62,8 +59,8 @@ void respondMode(const PairTables& t, std::span<const QueryRow> queries, Selecti
       kept = LeafSearch<kPlane>(t, q, t.leaves->faces[large], selection).run();
     } else {
       selection.reserve(count);
-      respondRange<kPlane>(t, q, begin, end, selection.squared.data(), selection.x.data(),
-                           selection.pairs.data(), selection.kernels.data());
+      respondRange<kPlane>(t, face, q, selection.squared.data(), selection.x.data(), selection.pairs.data(),
+                           selection.kernels.data());
       kept =
           keepWanted<Wanted::kSmallest>(count, t.candidates, selection.squared.data(), selection.pairs.data(),
                                         selection.kernels.data(), selection.x.data());
@@ -82,20 +79,19 @@ void respondBlockT(const PairTables& t, std::span<const QueryRow> queries, Selec
                    ResponseBlock& out) {
   if (t.euclidean) {
     respondMode<Plane::kProjected>(t, queries, selection, out);
-  } else if (!t.supports->charts.empty()) {
+  } else if (t.supports->joined()) {
     respondMode<Plane::kKernel>(t, queries, selection, out);
   } else {
     respondMode<Plane::kFace>(t, queries, selection, out);
   }
 }
 
-void turnBlockT(const PairTables& t, ResponseBlock& responses) {
+void turnBlockT(const PairTables& t, std::span<const QueryRow> queries, ResponseBlock& responses) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
-  const SupportTable& s = *t.supports;
-  const bool charts = !s.charts.empty();
   const auto one = hn::Set(d, 1.0f), zero = hn::Zero(d), none = hn::Set(d, kNoTurn<float>);
-  for (std::size_t i = 0; i < responses.counts.size(); ++i) {
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const FacePairs face = t.supports->of(queries[i].face);
     const std::size_t base = i * responses.stride, count = responses.counts[i];
     const std::uint32_t* kernels = responses.kernels.data() + base;
     const std::uint32_t* pairs = responses.pairs.data() + base;
@@ -104,9 +100,9 @@ void turnBlockT(const PairTables& t, ResponseBlock& responses) {
       const auto at = [&](std::size_t lane) HWY_ATTR { return std::min(n + lane, count - 1); };
       // The face from the source.
       Vector cosine, sine;
-      if (charts) {
+      if (face.charts != nullptr) {
         const auto c =
-            loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &s.charts[pairs[at(lane)]].xx; });
+            loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &face.charts[pairs[at(lane)]].xx; });
         cosine = hn::Add(c.c0, c.c3);
         sine = hn::Sub(c.c1, c.c2);
         const auto squared = hn::MulAdd(cosine, cosine, hn::Mul(sine, sine));
@@ -116,7 +112,7 @@ void turnBlockT(const PairTables& t, ResponseBlock& responses) {
         sine = hn::IfThenElse(turned, hn::Mul(sine, inverse), zero);
       } else {
         const auto motion = loadColumns(
-            d, [&](std::size_t lane) HWY_ATTR { return &s.developments[pairs[at(lane)]].cosine; });
+            d, [&](std::size_t lane) HWY_ATTR { return &face.developments[pairs[at(lane)]].cosine; });
         cosine = motion.c0;
         sine = motion.c1;
       }
@@ -141,6 +137,7 @@ void respondVjpMode(const PairTables& t, std::span<const QueryRow> queries, cons
   const auto two = hn::Set(d, 2.0f);
   for (std::size_t i = 0; i < queries.size(); ++i) {
     const QueryRow& q = queries[i];
+    const FacePairs face = t.supports->of(q.face);
     const std::size_t base = i * responses.stride, count = responses.counts[i];
     const std::uint32_t* kernels = responses.kernels.data() + base;
     const std::uint32_t* pairs = responses.pairs.data() + base;
@@ -153,8 +150,8 @@ void respondVjpMode(const PairTables& t, std::span<const QueryRow> queries, cons
       // Lanes past the last candidate repeat it; their gradient is zero.
       const auto at = [&](std::size_t lane) HWY_ATTR { return n + std::min(lane, valid - 1); };
       const auto kernel_of = [&](std::size_t lane) HWY_ATTR { return kernels[at(lane)]; };
-      const Geometry g =
-          geometryOf<kPlane>(t, q, kernel_of, [&](std::size_t lane) HWY_ATTR { return pairs[at(lane)]; });
+      const Geometry g = geometryOf<kPlane>(t, face, q, kernel_of,
+                                            [&](std::size_t lane) HWY_ATTR { return pairs[at(lane)]; });
       // The scalar version of these lines, with their reasons, is responseVjp().
       const auto chord_counts = chordCounts(g);
       const auto d2 = hn::IfThenElse(chord_counts, g.chord, g.plane);
@@ -195,7 +192,7 @@ void respondVjpBlockT(const PairTables& t, std::span<const QueryRow> queries, co
                       std::span<const float> dx, GradientSums& sums) {
   if (t.euclidean) {
     respondVjpMode<Plane::kProjected>(t, queries, responses, dx, sums);
-  } else if (!t.supports->charts.empty()) {
+  } else if (t.supports->joined()) {
     respondVjpMode<Plane::kKernel>(t, queries, responses, dx, sums);
   } else {
     respondVjpMode<Plane::kFace>(t, queries, responses, dx, sums);
@@ -218,8 +215,8 @@ void respondBlock(const PairTables& tables, std::span<const QueryRow> queries, S
   HWY_DYNAMIC_DISPATCH(respondBlockT)(tables, queries, scratch, out);
 }
 
-void turnBlock(const PairTables& tables, ResponseBlock& responses) {
-  HWY_DYNAMIC_DISPATCH(turnBlockT)(tables, responses);
+void turnBlock(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& responses) {
+  HWY_DYNAMIC_DISPATCH(turnBlockT)(tables, queries, responses);
 }
 
 void respondVjpBlock(const PairTables& tables, std::span<const QueryRow> queries,

@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <type_traits>
+#include <utility>
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/evaluators/local/edge_window.h"
@@ -15,8 +17,11 @@
 namespace heatskin::local {
 namespace {
 
-/// Sources per block: enough blocks for balance, few enough that the per-block face histograms stay small.
-constexpr std::size_t kBlocks = 16;
+/// Blocks of sources: enough for balance, few enough that the per-block face histograms stay small.
+constexpr std::size_t kBlocks = 16, kLeastBlock = 16;
+
+/// Sources are propagated in so many rounds, of no fewer than so many.
+constexpr std::size_t kRounds = 8, kLeastRound = 16384;
 
 /// Twice the area between a centre and an edge, relative to the squared edge length, that is float rounding.
 constexpr double kBehindSlack = 1e-6;
@@ -38,9 +43,6 @@ Lanes lanes(const float (&values)[4]) {
   return v;
 }
 
-/// Vector loads may read this far past the last pair.
-constexpr std::size_t kPadding = 64;
-
 /// How often a face may pass on what it sees. With carried sight a second arrival often sees faces the first
 /// one cannot; a third gained nothing on spot (docs/results/geometry.md).
 template <Sight kSight>
@@ -56,6 +58,11 @@ constexpr float kSamePlace = 1e-6f;
 /// Faces with less area than this, relative to their squared edges, keep their own development: a linear map
 /// between corners that lie on a line is rounding and nothing else.
 constexpr float kSliver = 1e-5f;
+
+std::uint64_t nextBuilder() {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
 
 }  // namespace
 
@@ -132,6 +139,12 @@ struct SupportBuilder::Scratch {
     return fresh;
   }
 
+  /// For unfoldings that are known.
+  std::vector<Arrival> followed;                             // of the steps
+  std::vector<std::pair<float, std::uint32_t>> by_distance;  // steps that count
+  std::vector<UnfoldStep> steps;
+  std::vector<std::uint32_t> step_order;
+
   struct Corner {
     float x, y;              ///< where its face alone sees it
     float joint_x, joint_y;  ///< where it shall be
@@ -140,6 +153,7 @@ struct SupportBuilder::Scratch {
   std::vector<JoinedVertex> vertices;  // [V]
   std::vector<Corner> corners;         // [pair, 3]
   std::vector<std::uint32_t> reached_vertices, corners_left;
+  std::vector<Reached> reached;
   std::uint32_t vertex_epoch = 0;
 };
 
@@ -150,6 +164,7 @@ SupportBuilder::SupportBuilder(const Surface& surface, const LocalOptions& optio
       vertex_count_(surface.vertexCount()),
       sight_(options.sight),
       edge_tolerance_(static_cast<float>(options.edge_tolerance)),
+      id_(nextBuilder()),
       scratch_(std::make_unique<PerThread<Scratch>>()) {
   parallelFor(surface.faceCount(), 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t f = begin; f < end; ++f) {
@@ -227,10 +242,10 @@ inline SupportBuilder::Arrival SupportBuilder::arriveAcross(const Hinges& hinges
           center};
 }
 
-template <Sight kSight>
+template <Sight kSight, class Out>
 void SupportBuilder::propagateSeeing(const SupportSource& source, Scratch& scratch,
-                                     std::vector<Reached>& out) const {
-  constexpr bool kCarried = kSight == Sight::kCarried;
+                                     std::vector<Out>& out) const {
+  constexpr bool kCarried = kSight == Sight::kCarried, kTraced = std::is_same_v<Out, Visit>;
   const std::uint32_t fresh = scratch.beginVisits(face_count_, kVisits<kSight>),
                       done = fresh + kVisits<kSight>;
   auto& stamps = scratch.stamps;
@@ -241,6 +256,7 @@ void SupportBuilder::propagateSeeing(const SupportSource& source, Scratch& scrat
   static_cast<Arrival&>(arrivals.emplace_back()) = {
       source.face, {1, 0, 0, 0}, {source.center.x(), source.center.y()}};
   heap.push_back(0);
+  [[maybe_unused]] std::vector<std::pair<std::uint32_t, std::uint8_t>> ways = {{kNone, 0}};  // of arrivals
   while (!heap.empty()) {
     const std::uint32_t index = heap.front() & 0xFFFFFFFFu;
     const auto entry = arrivals[index];
@@ -248,8 +264,11 @@ void SupportBuilder::propagateSeeing(const SupportSource& source, Scratch& scrat
     heap.pop_back();
     std::uint32_t& stamp = stamps[entry.face];
     if (stamp == done) continue;
+    if constexpr (kTraced) {
+      out.push_back({entry.face, ways[index].first, ways[index].second, stamp <= fresh, entry.development});
+    }
     if (stamp <= fresh) {
-      out.push_back({entry.face, entry.development});
+      if constexpr (!kTraced) out.push_back({entry.face, entry.development});
       stamp = fresh;
     }
     ++stamp;
@@ -262,6 +281,8 @@ void SupportBuilder::propagateSeeing(const SupportSource& source, Scratch& scrat
       const std::uint64_t arrival = arrivals.size();
       auto& next = arrivals.emplace_back();
       static_cast<Arrival&>(next) = arriveAcross(hinges, e, entry.development, center);
+      if constexpr (kTraced)
+        ways.emplace_back(static_cast<std::uint32_t>(out.size() - 1), static_cast<std::uint8_t>(e));
       float length = steps.squared[e];
       if constexpr (kCarried) {
         const Segment edge = hinges.edge(e);
@@ -287,9 +308,55 @@ std::vector<SupportBuilder::Reached> SupportBuilder::propagate(const SupportSour
   return out;
 }
 
+void SupportBuilder::followInto(const SupportSource& source, std::span<const UnfoldStep> steps,
+                                std::span<const std::uint32_t> order, Scratch& scratch,
+                                std::vector<Reached>& out) const {
+  auto& arrivals = scratch.followed;
+  auto& counted = scratch.by_distance;
+  arrivals.assign(1, {source.face, {1, 0, 0, 0}, {source.center.x(), source.center.y()}});
+  counted.assign(1, {-1.0f, 0});  // before all others
+  for (std::uint32_t i = 1; i < steps.size(); ++i) {
+    const Arrival& from = arrivals[steps[i].parent];
+    const Hinges& hinges = hinges_[from.face];
+    const Point center = hinges.moved(steps[i].edge, from.center);
+    arrivals.push_back(arriveAcross(hinges, steps[i].edge, from.development, center));
+    if (steps[i].counts) counted.emplace_back(dot(center, center), i);
+  }
+  const auto reach = [&](const std::pair<float, std::uint32_t>& step) {
+    out.push_back({arrivals[step.second].face, arrivals[step.second].development});
+  };
+  if (order.empty()) {
+    std::sort(counted.begin(), counted.end());
+    std::for_each(counted.begin(), counted.end(), reach);
+  } else {
+    for (const std::uint32_t i : order)
+      reach(counted[i]);
+  }
+}
+
+std::vector<SupportBuilder::Reached> SupportBuilder::follow(const SupportSource& source,
+                                                            std::span<const UnfoldStep> steps,
+                                                            std::span<const std::uint32_t> order) const {
+  Scratch& scratch = scratch_->mine();
+  std::vector<Reached> out;
+  followInto(source, steps, order, scratch, out);
+  return out;
+}
+
+std::vector<SupportBuilder::Visit> SupportBuilder::trace(const SupportSource& source) const {
+  Scratch& scratch = scratch_->mine();
+  std::vector<Visit> out;
+  if (sight_ == Sight::kCarried) {
+    propagateSeeing<Sight::kCarried>(source, scratch, out);
+  } else {
+    propagateSeeing<Sight::kLastEdge>(source, scratch, out);
+  }
+  return out;
+}
+
 std::vector<Chart> SupportBuilder::joinCorners(const SupportSource& source,
                                                std::span<const Reached> pairs) const {
-  Scratch scratch;
+  Scratch& scratch = scratch_->mine();
   std::vector<Chart> out;
   joinCornersInto(source, pairs, scratch, out);
   return out;
@@ -418,107 +485,128 @@ std::uint64_t hashOf(const SupportSource& source) {
   return h ^ h >> 32;
 }
 
+/// Finds sources by what they are; only those that `wanted` names.
+class SourceIndex {
+ public:
+  template <class Wanted>
+  SourceIndex(std::span<const SupportSource> sources, const Wanted& wanted) : sources_(sources) {
+    places_.assign(std::bit_ceil(2 * sources.size() + 1), kNone);
+    for (std::uint32_t i = 0; i < sources.size(); ++i) {
+      if (!wanted(i)) continue;
+      std::size_t at = hashOf(sources[i]) & mask();
+      while (places_[at] != kNone)
+        at = (at + 1) & mask();
+      places_[at] = i;
+    }
+  }
+
+  /// The number of an equal source that is still free, or kNone.
+  template <class Free>
+  std::uint32_t find(const SupportSource& source, const Free& free) const {
+    for (std::size_t at = hashOf(source) & mask(); places_[at] != kNone; at = (at + 1) & mask()) {
+      if (sources_[places_[at]] == source && free(places_[at])) return places_[at];
+    }
+    return kNone;
+  }
+
+ private:
+  std::size_t mask() const { return places_.size() - 1; }
+
+  std::span<const SupportSource> sources_;
+  std::vector<std::uint32_t> places_;
+};
+
 }  // namespace
 
-void SupportBuilder::Found::index() {
-  places.assign(std::bit_ceil(2 * sources.size() + 1), kNone);
-  const std::size_t mask = places.size() - 1;
+bool SupportBuilder::Matching::sameNumbers() const {
+  for (std::uint32_t i = 0; i < renamed.size(); ++i) {
+    if (renamed[i] != i) return false;
+  }
+  return true;
+}
+
+/// Most kernels are where they were, under the number they had. When many are not, some of them may have got
+/// another number.
+SupportBuilder::Matching SupportBuilder::match(std::span<const SupportSource> last,
+                                               std::span<const SupportSource> sources) {
+  Matching m;
+  m.renamed.assign(last.size(), kNone);
+  m.known.assign(sources.size(), 0);
+  m.unknown = sources.size();
+  const auto pair = [&](std::uint32_t then, std::uint32_t now) {
+    m.renamed[then] = now;
+    m.known[now] = 1;
+    --m.unknown;
+  };
+  for (std::uint32_t i = 0; i < last.size() && i < sources.size(); ++i) {
+    if (last[i] == sources[i]) pair(i, i);
+  }
+  if (last.empty() || m.unknown <= sources.size() / 4) return m;
+  const auto free = [&](std::uint32_t i) { return m.renamed[i] == kNone; };
+  const SourceIndex index(last, free);
   for (std::uint32_t i = 0; i < sources.size(); ++i) {
-    std::size_t at = hashOf(sources[i]) & mask;
-    while (places[at] != kNone)
-      at = (at + 1) & mask;
-    places[at] = i;
+    if (m.known[i] != 0) continue;
+    if (const std::uint32_t then = index.find(sources[i], free); then != kNone) pair(then, i);
   }
+  return m;
 }
 
-std::uint32_t SupportBuilder::Found::find(const SupportSource& source) const {
-  if (places.empty()) return kNone;
-  const std::size_t mask = places.size() - 1;
-  for (std::size_t at = hashOf(source) & mask; places[at] != kNone; at = (at + 1) & mask) {
-    if (sources[places[at]] == source) return places[at];
-  }
-  return kNone;
-}
-
-void SupportBuilder::build(std::span<const SupportSource> sources, std::span<const std::uint32_t> order,
-                           SupportTable& table) {
-  std::swap(found_, last_found_);
-  const std::size_t block_size = std::max<std::size_t>(1, (sources.size() + kBlocks - 1) / kBlocks);
-  const std::size_t blocks = blockCount(sources.size(), block_size);
-  found_.places.clear();  // what an exception leaves behind is not found again
-  found_.block_size = block_size;
-  found_.pairs.resize(blocks);
-  found_.charts.resize(blocks);
-  found_.begin.resize(blocks);
-  found_.sources.resize(sources.size());
-  block_offsets_.assign(blocks * face_count_, 0);
+/// What the sources of `kernels` reach, in this order: by propagation, or as `stored` says.
+void SupportBuilder::reach(std::span<const SupportSource> sources, std::span<const std::uint32_t> kernels,
+                           const StoredSupports* stored, std::vector<SupportTable::Reached>& blocks) const {
+  const std::size_t block_size = std::max(kLeastBlock, (kernels.size() + kBlocks - 1) / kBlocks);
+  blocks.resize(blockCount(kernels.size(), block_size));
   std::atomic<std::size_t> all_pairs = 0;
-  parallelBlocks(sources.size(), block_size, [&](std::size_t block, std::size_t begin, std::size_t end) {
+  parallelBlocks(kernels.size(), block_size, [&](std::size_t block, std::size_t begin, std::size_t end) {
     Scratch& scratch = scratch_->mine();
-    auto& pairs = found_.pairs[block];
-    auto& charts = found_.charts[block];
-    auto& starts = found_.begin[block];
-    pairs.clear();
-    charts.clear();
-    starts.assign(1, 0);
+    SupportTable::Reached& out = blocks[block];
+    out.clear();
     for (std::size_t i = begin; i < end; ++i) {
-      const SupportSource& source = found_.sources[i] = sources[order[i]];
-      const std::size_t before = pairs.size();
-      if (const std::uint32_t known = last_found_.find(source); known != kNone) {
-        const std::size_t from = known / last_found_.block_size, place = known % last_found_.block_size;
-        const auto first = static_cast<std::ptrdiff_t>(last_found_.begin[from][place]),
-                   last = static_cast<std::ptrdiff_t>(last_found_.begin[from][place + 1]);
-        const auto& old = last_found_.pairs[from];
-        pairs.insert(pairs.end(), old.begin() + first, old.begin() + last);
-        const auto& old_charts = last_found_.charts[from];
-        if (!triangles_.empty())
-          charts.insert(charts.end(), old_charts.begin() + first, old_charts.begin() + last);
+      const SupportSource& source = sources[kernels[i]];
+      scratch.reached.clear();
+      if (stored != nullptr) {
+        stored->stepsOf(kernels[i], scratch.steps, scratch.step_order);
+        followInto(source, scratch.steps, scratch.step_order, scratch, scratch.reached);
       } else {
-        propagateInto(source, scratch, pairs);
-        if (!triangles_.empty()) joinCornersInto(source, std::span(pairs).subspan(before), scratch, charts);
+        propagateInto(source, scratch, scratch.reached);
       }
-      starts.push_back(static_cast<std::uint32_t>(pairs.size()));
-      const std::size_t added = pairs.size() - before;
+      for (const Reached& pair : scratch.reached) {
+        out.faces.push_back(pair.face);
+        out.kernels.push_back(kernels[i]);
+        if (triangles_.empty()) out.developments.push_back(pair.development);
+      }
+      if (!triangles_.empty()) joinCornersInto(source, scratch.reached, scratch, out.charts);
+      const std::size_t added = scratch.reached.size();
       if (all_pairs.fetch_add(added, std::memory_order_relaxed) + added > kMostPairs) throw std::bad_alloc();
     }
-    std::uint32_t* counts = block_offsets_.data() + block * face_count_;
-    for (const Reached& pair : pairs)
-      ++counts[pair.face];
+    out.sortByFace(face_count_);
   });
-  found_.index();
+}
 
-  // Counts become positions: faces in order, within a face blocks in order, within a block sources in order.
-  table.begin.resize(std::size_t{face_count_} + 1);
-  std::uint32_t total = 0;
-  for (std::size_t f = 0; f < face_count_; ++f) {
-    table.begin[f] = total;
-    for (std::size_t block = 0; block < blocks; ++block) {
-      std::uint32_t& count = block_offsets_[block * face_count_ + f];
-      const std::uint32_t here = total;
-      total += count;
-      count = here;
-    }
+void SupportBuilder::build(std::vector<SupportSource> sources, std::span<const std::uint32_t> order,
+                           SupportTable& table, const StoredSupports* stored) {
+  if (!table.reusable_ || table.maker_ != id_) table.reset(face_count_, !triangles_.empty(), id_);
+  table.reusable_ = false;  // what an exception leaves behind is not used again
+  Matching matching = match(table.sources_, sources);
+  if (matching.sameNumbers()) matching.renamed.clear();
+  std::vector<std::uint32_t> rank(sources.size()), unknown;
+  unknown.reserve(matching.unknown);
+  for (std::uint32_t i = 0; i < order.size(); ++i) {
+    rank[order[i]] = i;
+    if (matching.known[order[i]] == 0) unknown.push_back(order[i]);
   }
-  table.begin[face_count_] = total;
-  const std::size_t padded = total + kPadding;
-  table.kernels.resize(padded);
-  table.developments.resize(padded);
-  table.charts.resize(triangles_.empty() ? 0 : padded);
-  std::fill(table.kernels.begin() + total, table.kernels.end(), 0u);  // padding lanes read kernel 0
-  parallelBlocks(sources.size(), block_size, [&](std::size_t block, std::size_t begin, std::size_t end) {
-    std::uint32_t* positions = block_offsets_.data() + block * face_count_;
-    const Reached* pair = found_.pairs[block].data();
-    const Chart* chart = found_.charts[block].data();
-    for (std::size_t i = begin; i < end; ++i) {
-      const auto& starts = found_.begin[block];
-      for (std::uint32_t n = starts[i - begin + 1] - starts[i - begin]; n > 0; --n, ++pair) {
-        const std::uint32_t at = positions[pair->face]++;
-        table.kernels[at] = order[i];
-        table.developments[at] = pair->development;
-        if (!table.charts.empty()) table.charts[at] = *chart++;
-      }
-    }
-  });
+  // In rounds: what was reached is held twice until it is in the table, but only a part of it at a time.
+  const std::size_t round = std::max(kLeastRound, (sources.size() + kRounds - 1) / kRounds);
+  std::vector<SupportTable::Reached> reached;
+  for (std::size_t begin = 0; begin == 0 || begin < unknown.size(); begin += round) {
+    const auto now = std::span(unknown).subspan(begin, std::min(round, unknown.size() - begin));
+    reach(sources, now, stored, reached);
+    table.update({matching.renamed, rank, reached});
+    matching.renamed.clear();  // done, and the table has the new numbers
+    if (table.pairCount() > kMostPairs) throw std::bad_alloc();
+  }
+  table.sources_ = std::move(sources);
+  table.reusable_ = true;
 }
 
 }  // namespace heatskin::local

@@ -37,6 +37,22 @@ std::vector<SupportSource> sourcesOn(const Surface& surface, std::size_t count, 
   return sources;
 }
 
+void expectEqual(const SupportTable& a, const SupportTable& b) {
+  ASSERT_EQ(a.faceCount(), b.faceCount());
+  for (std::uint32_t f = 0; f < a.faceCount(); ++f) {
+    const FacePairs x = a.of(f), y = b.of(f);
+    ASSERT_EQ(x.count, y.count) << f;
+    for (std::uint32_t i = 0; i < x.count; ++i) {
+      ASSERT_EQ(x.kernels[i], y.kernels[i]) << f << " " << i;
+      if (a.joined()) {
+        ASSERT_EQ(x.charts[i], y.charts[i]) << f << " " << i;
+      } else {
+        ASSERT_EQ(x.developments[i], y.developments[i]) << f << " " << i;
+      }
+    }
+  }
+}
+
 TEST_P(Supports, OnAPlaneTheDevelopmentIsThePlaneItself) {
   const Surface surface = testing::build(testing::flatGrid(12, 12));
   const SupportBuilder builder(surface, options_);
@@ -139,71 +155,113 @@ TEST_P(Supports, OnAPlaneChartsAreTheDevelopments) {
 
 TEST_P(Supports, TheTableHoldsTheSinglePropagationsForAnyThreadCount) {
   const Surface surface = testing::build(testing::torus(24, 40));
-  options_.join_corners = true;
-  SupportBuilder builder(surface, options_);
-  const auto sources = sourcesOn(surface, 300, 0.3f);
-  std::vector<std::uint32_t> order(sources.size()), rank(sources.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) {
-    order[i] = (i * 7 + 3) % 300;
-    rank[order[i]] = i;
-  }
-  SupportTable expected;
-  setThreadCount(1);
-  builder.build(sources, order, expected);
-  std::size_t pairs = 0;
-  for (std::uint32_t i = 0; i < sources.size(); ++i) {
-    const auto reached = builder.propagate(sources[i]);
-    const auto charts = builder.joinCorners(sources[i], reached);
-    std::size_t n = 0;
-    for (const auto& pair : reached) {
-      ++pairs;
-      const auto begin = expected.kernels.begin() + expected.begin[pair.face];
-      const auto end = expected.kernels.begin() + expected.begin[pair.face + 1];
-      const auto found = std::lower_bound(begin, end, i, [&](auto a, auto b) { return rank[a] < rank[b]; });
-      ASSERT_TRUE(found != end && *found == i) << "in the order given, within the face";
-      const auto at = static_cast<std::size_t>(found - expected.kernels.begin());
-      EXPECT_EQ(expected.developments[at], pair.development);
-      EXPECT_EQ(expected.charts[at], charts[n++]);
+  for (const bool joined : {false, true}) {
+    options_.join_corners = joined;
+    SupportBuilder builder(surface, options_);
+    const auto sources = sourcesOn(surface, 300, 0.3f);
+    std::vector<std::uint32_t> order(sources.size()), rank(sources.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      order[i] = (i * 7 + 3) % 300;
+      rank[order[i]] = i;
     }
+    SupportTable expected;
+    setThreadCount(1);
+    builder.build(sources, order, expected);
+    std::size_t pairs = 0;
+    for (std::uint32_t i = 0; i < sources.size(); ++i) {
+      const auto reached = builder.propagate(sources[i]);
+      const auto charts = joined ? builder.joinCorners(sources[i], reached) : std::vector<Chart>();
+      std::size_t n = 0;
+      for (const auto& pair : reached) {
+        ++pairs;
+        const FacePairs there = expected.of(pair.face);
+        const auto end = there.kernels + there.count;
+        const auto found =
+            std::lower_bound(there.kernels, end, i, [&](auto a, auto b) { return rank[a] < rank[b]; });
+        ASSERT_TRUE(found != end && *found == i) << "in the order given, within the face";
+        const auto at = static_cast<std::size_t>(found - there.kernels);
+        if (joined) {
+          EXPECT_EQ(there.charts[at], charts[n++]);
+        } else {
+          EXPECT_EQ(there.developments[at], pair.development);
+        }
+      }
+    }
+    EXPECT_EQ(pairs, expected.pairCount());
+    for (const int threads : {2, 3, 8}) {
+      setThreadCount(threads);
+      SupportTable table;
+      SupportBuilder(surface, options_).build(sources, order, table);
+      expectEqual(table, expected);
+    }
+    setThreadCount(0);
   }
-  EXPECT_EQ(pairs, expected.pairCount());
-  for (const int threads : {2, 3, 8}) {
-    setThreadCount(threads);
-    SupportTable table;
-    SupportBuilder(surface, options_).build(sources, order, table);
-    EXPECT_EQ(table.begin, expected.begin);
-    EXPECT_EQ(table.kernels, expected.kernels);
-    EXPECT_EQ(table.developments, expected.developments);
-    EXPECT_EQ(table.charts, expected.charts);
-  }
-  setThreadCount(0);
 }
 
 TEST_P(Supports, WhatIsKeptFromTheLastCallChangesNothing) {
+  // More kernels than go in one round, small ones.
   const Surface surface = testing::build(testing::torus(24, 40));
   options_.join_corners = true;
   SupportBuilder builder(surface, options_);
-  auto sources = sourcesOn(surface, 300, 0.3f);
-  for (const std::size_t count : {300u, 300u, 250u, 280u}) {
-    // Some move, some grow, some go and come, one is there twice; the others were there the last time.
+  constexpr std::size_t kMany = 40'000;
+  auto sources = sourcesOn(surface, kMany, 0.02f);
+  SupportTable kept;
+  for (const std::size_t count : {kMany, kMany, kMany - 500, kMany - 300}) {
+    // Some move, some grow, some go and come, one is there twice; the others were there the last time. At
+    // last all have other numbers.
     for (std::size_t i = count % 7; i < count; i += 5)
       sources[i].radius *= 0.9f;
     for (std::size_t i = 3; i < count; i += 11)
       sources[i].center *= 0.5f;
     sources[1] = sources[0];
+    if (count == kMany - 300) std::reverse(sources.begin(), sources.end());
     std::vector<std::uint32_t> order(count);
-    for (std::uint32_t i = 0; i < count; ++i)
-      order[i] = static_cast<std::uint32_t>((i * 7 + count) % count);
-    if (count % 7 == 0) std::iota(order.begin(), order.end(), 0u);  // 7 is no generator then
-    SupportTable kept, fresh;
-    const auto now = std::span(sources).first(count);
+    std::iota(order.begin(), order.end(), 0u);
+    std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count % 1000), order.end());
+    std::swap(order[5], order[count - 7]);
+    const std::vector<SupportSource> now(sources.begin(),
+                                         sources.begin() + static_cast<std::ptrdiff_t>(count));
+    SupportTable fresh;
     builder.build(now, order, kept);
     SupportBuilder(surface, options_).build(now, order, fresh);
-    EXPECT_EQ(kept.begin, fresh.begin);
-    EXPECT_EQ(kept.kernels, fresh.kernels);
-    EXPECT_EQ(kept.developments, fresh.developments);
-    EXPECT_EQ(kept.charts, fresh.charts);
+    expectEqual(kept, fresh);
+    builder.build(now, order, kept);
+    expectEqual(kept, fresh);
   }
+}
+
+TEST_P(Supports, ATableOfAnotherBuilderOrWithFewerPairsIsMadeAnew) {
+  const Surface surface = testing::build(testing::torus(24, 40)),
+                other = testing::build(testing::torus(20, 30));
+  const auto sources = sourcesOn(other, 300, 0.3f);
+  std::vector<std::uint32_t> order(sources.size());
+  std::iota(order.begin(), order.end(), 0u);
+  SupportTable table, expected;
+  SupportBuilder(surface, options_).build(sources, order, table);
+  SupportBuilder builder(other, options_);
+  builder.build(sources, order, expected);
+  builder.build(sources, order, table);
+  expectEqual(table, expected);
+  const std::uint32_t first = 0;
+  table.keepOnly(sources[0].face, std::span(&first, 1));
+  EXPECT_EQ(table.of(sources[0].face).count, 1u);
+  builder.build(sources, order, table);
+  expectEqual(table, expected);
+}
+
+TEST(RotationOf, AChartTurnsAsItsDevelopmentDoesAndHardlyOtherwise) {
+  for (const float angle : {-3.0f, -1.0f, 0.0f, 0.4f, 2.5f}) {
+    const float c = std::cos(angle), n = std::sin(angle);
+    // As supports make charts of developments: the inverse motion.
+    const Chart plain{c, n, -n, c, 0.3f, -0.2f};
+    EXPECT_LT((rotationOf(plain) - Vec2f(c, n)).norm(), 1e-6f);
+    // A stretch along the source's axes before it is no rotation.
+    const Chart stretched{1.1f * c, 1.1f * n, -0.9f * n, 0.9f * c, 0, 0};
+    const Vec2f turned = rotationOf(stretched);
+    EXPECT_NEAR(turned.norm(), 1, 1e-6);
+    EXPECT_GT(turned.dot(Vec2f(c, n)), 0.99f);
+  }
+  EXPECT_EQ(rotationOf(Chart{0, 0, 0, 0, 0, 0}), Vec2f(1, 0));
 }
 
 TEST_P(Supports, StayInsideTheirComponentAndStopAtBoundaries) {

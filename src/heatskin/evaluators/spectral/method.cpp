@@ -28,11 +28,11 @@ double reach(const EvaluatorOptions& options, double response) {
 }
 
 Result<std::unique_ptr<Evaluator>> make(const EvaluatorOptions& options, const Surface& surface,
-                                        Progress& progress, PreprocessingCache& cache) {
+                                        const Preparation& preparation) {
   if (auto held = fields::checkLists(surface, own(options).candidates); !held) return held.error();
   SpectralOptions spectral;
   spectral.eigen.count = own(options).modes;
-  auto bases = buildSpectralBases(surface, cache, spectral, progress);
+  auto bases = buildSpectralBases(surface, *preparation.cache, spectral, *preparation.progress);
   if (!bases) return bases.error();
   const std::vector<float> embedding = std::move(bases->embedding);
   const std::size_t dimensions = bases->embedding_dimensions;

@@ -32,9 +32,9 @@ double reach(const EvaluatorOptions& options, double response) {
 }
 
 Result<std::unique_ptr<Evaluator>> make(const EvaluatorOptions& options, const Surface& surface,
-                                        Progress& progress, PreprocessingCache& cache) {
+                                        const Preparation& preparation) {
   if (auto held = fields::checkLists(surface, own(options).candidates); !held) return held.error();
-  auto features = buildThermalFeatures(surface, own(options), cache, progress);
+  auto features = buildThermalFeatures(surface, own(options), *preparation.cache, *preparation.progress);
   if (!features) return features.error();
   return std::unique_ptr<Evaluator>(std::make_unique<fields::FieldEvaluator>(
       surface, features->routing.values, features->routing.dimension,

@@ -1,0 +1,591 @@
+#!/usr/bin/env python3
+"""Colours of a heatskin product in one file, written from docs/format.md; needs numpy and nothing else.
+
+    python3 read_product.py model_fit.glb points.csv > values.csv
+
+points.csv has a line face,b0,b1,b2 for each point (a header line is allowed), as for `heatskin query`: a triangle of the file and
+barycentric coordinates for its corners. The output has a column for every channel of every group. As a module:
+
+    product = Product.open("model_fit.glb")
+    values = product.evaluate([7], [[0.2, 0.3, 0.5]])     # {"base_color": array([[r, g, b]]), ...}
+
+Only files with charts are read (`fit` writes them unless told otherwise), with uncompressed geometry. Groups of tangent
+vectors ("kind": "tangent") are skipped.
+"""
+import json
+import struct
+import sys
+import zlib
+
+import numpy as np
+
+NAME = "HSK_kernel_texture"
+NONE = 0xFFFFFFFF
+KEPT = 30  # kernels that contribute to a point
+
+
+class FormatError(Exception):
+    """The file is not what the specification describes, or needs what this reader does not have."""
+
+
+def require(condition, message):
+    if not condition:
+        raise FormatError(message)
+
+
+# ---------------------------------------------------------------------------------------------------------------- glTF
+
+def open_glb(path):
+    """The JSON document and the binary chunk."""
+    data = open(path, "rb").read()
+    require(len(data) >= 20 and data[:4] == b"glTF", "is not a GLB file")
+    length, kind = struct.unpack_from("<II", data, 12)
+    require(kind == 0x4E4F534A and 20 + length <= len(data), "has no JSON")
+    document = json.loads(data[20:20 + length])
+    rest = 20 + length
+    binary = b""
+    if rest + 8 <= len(data):
+        size, kind = struct.unpack_from("<II", data, rest)
+        require(kind == 0x004E4942 and rest + 8 + size <= len(data), "has a broken binary chunk")
+        binary = data[rest + 8:rest + 8 + size]
+    return document, binary
+
+
+class Gltf:
+    """As much of glTF 2.0 as geometry needs."""
+
+    TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+    WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
+
+    def __init__(self, path):
+        self.root, self.binary = open_glb(path)
+
+    def view(self, index):
+        view = self.root["bufferViews"][index]
+        require(view.get("buffer", 0) == 0 and "uri" not in self.root["buffers"][0], "has buffers outside of the file")
+        require("EXT_meshopt_compression" not in view.get("extensions", {}), "has compressed geometry")
+        start = view.get("byteOffset", 0)
+        require(start + view["byteLength"] <= len(self.binary), "a buffer view leaves the file")
+        return self.binary[start:start + view["byteLength"]]
+
+    def accessor(self, index):
+        """[count, width] in double precision; integers that are normalised become numbers in [-1, 1]."""
+        accessor = self.root["accessors"][index]
+        require("sparse" not in accessor and "bufferView" in accessor, "has sparse accessors")
+        kind = np.dtype(self.TYPES[accessor["componentType"]])
+        width, count = self.WIDTHS[accessor["type"]], accessor["count"]
+        view = self.root["bufferViews"][accessor["bufferView"]]
+        stride = view.get("byteStride", width * kind.itemsize)
+        data = np.ndarray((count, width), kind, self.view(accessor["bufferView"]), accessor.get("byteOffset", 0),
+                          (stride, kind.itemsize))
+        values = data.astype(np.float64)
+        if accessor.get("normalized"):
+            values = np.maximum(values / np.iinfo(kind).max, -1)
+        return values
+
+    @staticmethod
+    def matrix(node):
+        """The local transform of a node, 4 x 4."""
+        if "matrix" in node:
+            return np.array(node["matrix"], np.float64).reshape(4, 4).T
+        x, y, z, w = node.get("rotation", (0, 0, 0, 1))
+        length = np.sqrt(x * x + y * y + z * z + w * w)
+        x, y, z, w = (x / length, y / length, z / length, w / length) if length > 0 else (0, 0, 0, 1)
+        rotation = np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                             [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                             [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])
+        out = np.eye(4)
+        out[:3, :3] = rotation * np.array(node.get("scale", (1, 1, 1)), np.float64)
+        out[:3, 3] = node.get("translation", (0, 0, 0))
+        return out
+
+    def corners(self):
+        """Positions of all corners of all triangles in the scene, [T, 3, 3], and the materials of the triangles."""
+        positions, materials = [], []
+        nodes = self.root.get("nodes", [])
+
+        def visit(index, parent):
+            node = nodes[index]
+            here = parent @ self.matrix(node)
+            if "mesh" in node:
+                require("EXT_mesh_gpu_instancing" not in node.get("extensions", {}), "has instances of meshes")
+                for primitive in self.root["meshes"][node["mesh"]]["primitives"]:
+                    triangles = self.triangles(primitive)
+                    if triangles is None:
+                        continue
+                    local = self.accessor(primitive["attributes"]["POSITION"])
+                    world = local @ here[:3, :3].T + here[:3, 3]
+                    positions.append(world[triangles])
+                    materials.append(np.full(len(triangles), primitive.get("material", -1)))
+            for child in node.get("children", []):
+                visit(child, here)
+
+        scenes = self.root.get("scenes", [])
+        roots = scenes[self.root.get("scene", 0)].get("nodes", []) if scenes else range(len(nodes))
+        for root in roots:
+            visit(root, np.eye(4))
+        require(positions, "has no triangles")
+        return np.concatenate(positions), np.concatenate(materials)
+
+    def triangles(self, primitive):
+        """[n, 3] vertices, or nothing for points and lines."""
+        require("KHR_draco_mesh_compression" not in primitive.get("extensions", {}), "has compressed geometry")
+        mode = primitive.get("mode", 4)
+        if mode not in (4, 5, 6):
+            return None
+        if "indices" in primitive:
+            indices = self.accessor(primitive["indices"])[:, 0].astype(np.int64)
+        else:
+            indices = np.arange(self.root["accessors"][primitive["attributes"]["POSITION"]]["count"])
+        if mode == 4:
+            return indices[:len(indices) // 3 * 3].reshape(-1, 3)
+        i = np.arange(len(indices) - 2)
+        if mode == 5:  # strip: every other triangle is turned
+            found = np.stack([indices[i], indices[i + 1 + i % 2], indices[i + 2 - i % 2]], 1)
+        else:
+            found = np.stack([indices[i + 1], indices[i + 2], np.full(len(i), indices[0])], 1)
+        # Strips jump by repeating vertices; these triangles do not count.
+        return found[(found[:, 0] != found[:, 1]) & (found[:, 1] != found[:, 2]) & (found[:, 2] != found[:, 0])]
+
+
+# ------------------------------------------------------------------------------------------------ the kernels' buffer
+
+def read_kernels(extension, view):
+    """A dictionary of columns. Specification: "The kernels' buffer"."""
+    about, groups = extension["kernels"], extension["channels"]
+    count, bits = about["count"], about["bits"]
+    columns = [("b0", bits["barycentric"]), ("b1", bits["barycentric"])]
+    columns += [(name, bits[name]) for name in ("angle", "anisotropy", "threshold", "sharpness", "length")]
+    channels = [group["bits"] for group in groups for _ in range(group["count"])]
+    columns += [(c, n) for c, n in enumerate(channels)]
+    triangle_planes = (bits["triangle"] + 7) // 8
+    planes_needed = triangle_planes + sum(2 if n > 8 else 1 for _, n in columns)
+    require(count * planes_needed // 64 < len(view), "the kernels' buffer is too small")
+    data = zlib.decompress(view)
+    require(len(data) == count * planes_needed, "the kernels' buffer has the wrong size")
+    planes = iter(np.frombuffer(data, np.uint8).reshape(planes_needed, count).astype(np.int64))
+
+    difference = sum(next(planes) << (8 * p) for p in range(triangle_planes))
+    codes = {}
+    for name, n in columns:
+        codes[name] = next(planes) if n <= 8 else (next(planes) << (n - 8)) + next(planes)
+    triangle = np.cumsum(difference)
+    # b0 is a difference within a triangle: add up, and take away what came before the triangle.
+    first = (difference != 0) | (np.arange(count) == 0)
+    total = np.cumsum(codes["b0"])
+    start = np.maximum.accumulate(np.where(first, np.arange(count), 0))
+    codes["b0"] = total - (total[start] - codes["b0"][start])
+    for c in (0, 2):
+        codes[c] = (codes[c] + codes[1]) % (1 << channels[c])
+
+    def geometric(name):
+        low, high = about[name]
+        return low * (high / low) ** (codes[name] / ((1 << bits[name]) - 1))
+
+    most = (1 << bits["barycentric"]) - 1
+    require((codes["b0"] + codes["b1"] <= most).all(), "barycentric coordinates are out of range")
+    low, high = about["threshold"]
+    share = codes["threshold"] / ((1 << bits["threshold"]) - 1)
+    return {
+        "triangle": triangle,
+        "barycentric": np.stack([codes["b0"], codes["b1"], most - codes["b0"] - codes["b1"]], 1) / most,
+        "angle": np.pi * codes["angle"] / (1 << bits["angle"]),
+        "anisotropy": geometric("anisotropy"),
+        "threshold": 1 - (1 - low) * ((1 - high) / (1 - low)) ** share,
+        "sharpness": geometric("sharpness"),
+        "length": geometric("length"),
+        "residual": np.stack([codes[c] / ((1 << (n - 1)) - 1) - 1 for c, n in enumerate(channels)], 1),
+    }
+
+
+# -------------------------------------------------------------------------------------------------------- neighbours
+
+def weld(corners):
+    """Numbers of the vertices of the corners, [T, 3]: equal positions as float32."""
+    positions = corners.reshape(-1, 3).astype(np.float32) + np.float32(0)
+    _, vertex = np.unique(positions, axis=0, return_inverse=True)
+    return vertex.reshape(-1, 3)
+
+
+def find_neighbours(corners, changes):
+    """The half-edge behind each half-edge, or NONE, [3 T]; which triangle each one repeats (or itself), [T]; and which
+    triangles take part. Specification: "Neighbours"."""
+    vertex = weld(corners)
+    count = len(vertex)
+    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
+    longest = np.max([((b - a) ** 2).sum(1), ((c - b) ** 2).sum(1), ((a - c) ** 2).sum(1)], axis=0)
+    area = np.linalg.norm(np.cross(b - a, c - a), axis=1)
+    proper = (vertex[:, 0] != vertex[:, 1]) & (vertex[:, 1] != vertex[:, 2]) & (vertex[:, 2] != vertex[:, 0])
+    proper &= area >= 1e-9 * longest
+    shift = vertex.argmin(1)[:, None]
+    rotated = np.take_along_axis(vertex, (np.arange(3) + shift) % 3, 1)
+    repeats, seen = np.arange(count), {}
+    for t in np.nonzero(proper)[0]:
+        repeats[t] = seen.setdefault(tuple(rotated[t]), t)
+    part = proper & (repeats == np.arange(count))
+
+    ends = np.stack([vertex, np.roll(vertex, -1, 1)], 2).reshape(-1, 2)
+    ends.sort(1)
+    half_edges = np.nonzero(np.repeat(part, 3))[0]
+    order = half_edges[np.lexsort((ends[half_edges, 1], ends[half_edges, 0]))]
+    new = np.append((ends[order][1:] != ends[order][:-1]).any(1), True)
+    last = np.nonzero(new)[0]
+    start = np.append(0, last[:-1] + 1)
+    pair = start[last - start == 1]
+    neighbour = np.full(3 * count, NONE, np.int64)
+    neighbour[order[pair]] = order[pair + 1]
+    neighbour[order[pair + 1]] = order[pair]
+    for edge, other in changes:
+        require(edge < 3 * count and (other == NONE or other < 3 * count), "neighbours are not edges of the file")
+        neighbour[edge] = other
+    return neighbour, repeats, part
+
+
+def pair_corners(corners, neighbour):
+    """For every half-edge with a neighbour whether both run along their edge in the same direction, [3 T]: which ends
+    coincide in space says it."""
+    flat = corners.reshape(-1, 3)
+    index = np.arange(len(neighbour))
+    other = np.where(neighbour == NONE, index, neighbour)
+    to_same = ((flat[index] - flat[other]) ** 2).sum(1)
+    to_opposite = ((flat[next_half_edge(index)] - flat[other]) ** 2).sum(1)
+    return to_same < to_opposite
+
+
+def next_half_edge(half_edge):
+    return half_edge - half_edge % 3 + (half_edge + 1) % 3
+
+
+def find_vertices(neighbour, same):
+    """Numbers of the vertices of the corners, [T, 3]: corners at which neighbours meet are one vertex."""
+    parent = list(range(len(neighbour)))
+
+    def find(x):
+        while parent[x] != x:
+            parent[x] = parent[parent[x]]
+            x = parent[x]
+        return x
+
+    for h in np.nonzero(neighbour != NONE)[0].tolist():
+        g = int(neighbour[h])
+        ends, others = (h, next_half_edge(h)), (g, next_half_edge(g))
+        if not same[h]:
+            others = others[::-1]
+        for x, y in zip(ends, others):
+            parent[find(x)] = find(y)
+    return np.array([find(x) for x in range(len(parent))]).reshape(-1, 3)
+
+
+# -------------------------------------------------------------------------------------------------------------- charts
+
+def lay_flat(corners):
+    """Triangles in their planes, [T, 3, 2]: corner 0 at the origin, corner 1 on the x axis, corner 2 above it."""
+    e, f = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    length = np.linalg.norm(e, axis=1)
+    length[length == 0] = 1
+    out = np.zeros((len(corners), 3, 2))
+    out[:, 1, 0] = length
+    out[:, 2, 0] = (e * f).sum(1) / length
+    out[:, 2, 1] = np.linalg.norm(np.cross(e, f), axis=1) / length
+    return out
+
+
+def edge_shapes(corners):
+    """For every half-edge where the third corner lies: along the edge and beside it, in lengths of the edge, [3 T, 2]."""
+    a = corners.reshape(-1, 3)
+    b, c = np.roll(corners, -1, 1).reshape(-1, 3), np.roll(corners, -2, 1).reshape(-1, 3)
+    squared = ((b - a) ** 2).sum(1)
+    squared[squared == 0] = 1
+    return np.stack([((c - a) * (b - a)).sum(1), np.linalg.norm(np.cross(b - a, c - a), axis=1)], 1) / squared[:, None]
+
+
+class Charts:
+    """Which kernels reach a triangle, and where its corners lie in their planes. Specification: "Charts"."""
+
+    def __init__(self, about, view, corners):
+        size = about["steps"] + 4 * (about["orders"] + 2 * about["neighbours"])
+        require(size // 64 < len(view), "the charts' buffer is too small")
+        data = zlib.decompress(view)
+        require(len(data) == size, "the charts' buffer has the wrong size")
+        self.steps = data[:about["steps"]]
+        words = np.frombuffer(data, "<u4", offset=about["steps"]).astype(np.int64)
+        self.order_words = words[:about["orders"]]
+        self.neighbour, self.repeats, part = find_neighbours(corners, words[about["orders"]:].reshape(-1, 2))
+        used = corners[part].reshape(-1, 3)
+        self.scale = 2 / (used.max(0) - used.min(0)).max()  # scene units to normalised ones
+        self.corners = corners * self.scale
+        self.flat = lay_flat(self.corners)
+        self.same = pair_corners(corners, self.neighbour)
+        self.vertex = find_vertices(self.neighbour, self.same)
+
+    def unfold(self, roots, centers, joined):
+        """Walks the trees of all kernels and gives, for each triangle, the kernels [n], the places of its corners in
+        their planes [n, 3, 2], and the same without joining."""
+        reached, at = [], 0
+        lists = self.neighbour.tolist(), self.same.tolist(), edge_shapes(self.corners).tolist(), self.flat.tolist()
+        for root in roots.tolist():
+            faces, places, at = self.walk(root, at, *lists)
+            reached.append((np.array(faces), np.array(places)))
+        require(at == len(self.steps), "steps are left over")
+        orders = self.read_orders([len(faces) for faces, _ in reached])
+        e, f = self.corners[:, 1] - self.corners[:, 0], self.corners[:, 2] - self.corners[:, 0]
+        sliver = np.linalg.norm(np.cross(e, f), axis=1) <= 1e-5 * ((e ** 2).sum(1) + (f ** 2).sum(1))
+        table = {}
+        for k, (faces, own) in enumerate(reached):
+            places = own
+            if joined and len(faces) > 1:
+                order = orders.get(k)
+                if order is None:
+                    distance = ((own.mean(1) - centers[k]) ** 2).sum(1)
+                    distance[0] = -1
+                    order = np.argsort(distance, kind="stable")
+                places = join_corners(own.tolist(), self.vertex[faces].tolist(), centers[k].tolist(), order.tolist())
+                places[sliver[faces]] = own[sliver[faces]]
+            for i, face in enumerate(faces.tolist()):
+                table.setdefault(face, []).append((k, places[i], own[i]))
+        return {face: (np.array([k for k, _, _ in pairs]), np.array([p for _, p, _ in pairs]),
+                       np.array([o for _, _, o in pairs])) for face, pairs in table.items()}
+
+    def walk(self, root, at, neighbour, same, shapes, flat):
+        """The tree of one kernel from step `at` on: its triangles, their corners in the kernel's plane, the next step."""
+        faces, places = [], []
+        pending = [(root, 0, flat[root])]  # triangle, the edge it was entered through, its corners
+        first = True
+        while pending:
+            require(at < len(self.steps), "the steps of a kernel do not end")
+            byte = self.steps[at]
+            at += 1
+            require(byte < 8 and (first or byte != 4), "a step is none")
+            face, through, corners = pending.pop()
+            if first or byte < 4:
+                faces.append(face)
+                places.append(corners)
+            edges = [e for e in range(3) if byte >> e & 1] if first else \
+                [(through + 1 + bit) % 3 for bit in range(2) if byte >> bit & 1]
+            first = False
+            for e in reversed(edges):
+                h = 3 * face + e
+                other = neighbour[h]
+                require(other != NONE, "a step crosses an edge without a neighbour")
+                p, q, apex = corners[e], corners[(e + 1) % 3], corners[(e + 2) % 3]
+                if not same[h]:
+                    p, q = q, p
+                dx, dy = q[0] - p[0], q[1] - p[1]
+                along, beside = shapes[other]
+                if dx * (apex[1] - p[1]) - dy * (apex[0] - p[0]) > 0:  # the present triangle is on the left
+                    beside = -beside
+                triangle, f = divmod(other, 3)
+                there = [None, None, None]
+                there[f], there[(f + 1) % 3] = p, q
+                there[(f + 2) % 3] = [p[0] + along * dx - beside * dy, p[1] + along * dy + beside * dx]
+                pending.append((triangle, f, there))
+        require(len(set(faces)) == len(faces), "a kernel counts a triangle twice")
+        return faces, places, at
+
+    def read_orders(self, counts):
+        orders, at = {}, 0
+        while at < len(self.order_words):
+            k = int(self.order_words[at])
+            require(k < len(counts), "an order belongs to no kernel")
+            order = self.order_words[at + 1:at + 1 + counts[k]]
+            require(len(order) == counts[k] and (np.sort(order) == np.arange(counts[k])).all(),
+                    "an order is no permutation")
+            orders[k] = order
+            at += 1 + counts[k]
+        return orders
+
+
+def join_corners(own, vertex, center, order):
+    """Specification: "Joined corners". own is [n, 3, 2], vertex [n, 3]; lists. An array [n, 3, 2]."""
+    joint = np.array(own)
+    at_vertex = {}
+    for i in order:
+        for c in range(3):
+            at_vertex.setdefault(vertex[i][c], []).append((i, c))
+    for left in at_vertex.values():
+        while left:
+            x, y = own[left[0][0]][left[0][1]]
+            limit = (x - center[0]) ** 2 + (y - center[1]) ** 2
+            near, rest, sum_x, sum_y = [], [], 0.0, 0.0
+            for n, (i, c) in enumerate(left):
+                px, py = own[i][c]
+                if n == 0 or (px - x) ** 2 + (py - y) ** 2 <= limit:
+                    near.append((i, c))
+                    sum_x, sum_y = sum_x + px, sum_y + py
+                else:
+                    rest.append((i, c))
+            for place in near:
+                joint[place] = sum_x / len(near), sum_y / len(near)
+            left = rest
+    return joint
+
+
+# ---------------------------------------------------------------------------------------------------------- the texture
+
+def logistic(z):
+    return 1 / (1 + np.exp(-np.clip(z, -700, 700)))
+
+
+class Filter:
+    """The soft threshold of kernels. Specification: "The colour of a point", step 4."""
+
+    def __init__(self, sharpness, threshold):
+        self.sharpness, self.threshold = sharpness, threshold
+        self.floor = logistic(-sharpness * threshold)
+        self.range = logistic(sharpness * (1 - threshold)) - self.floor + 1e-8
+
+    def __call__(self, kernels, x):
+        a = logistic(self.sharpness[kernels] * (x - self.threshold[kernels]))
+        return np.clip((a - self.floor[kernels]) / self.range[kernels], 0, 1)
+
+    def radii(self, options):
+        """Support radii of kernels of length 1."""
+        a = options["supportTail"] * self.range + self.floor
+        x = self.threshold + np.log(a / (1 - a)) / self.sharpness
+        rate = 1 / (4 * options["diffusionTime"])
+        if options["windowSigma"] > 0:
+            rate += 1 / (2 * options["windowSigma"] ** 2)
+        radius = np.sqrt(-np.log(np.clip(x, 1e-300, 1)) / rate)
+        return np.where(x <= 0, options["maxRadius"], np.minimum(options["maxRadius"], radius))
+
+
+class Product:
+    """A texture. `groups` lists its channels by name; evaluate() gives their values."""
+
+    @classmethod
+    def open(cls, path):
+        return cls(Gltf(path))
+
+    def __init__(self, gltf):
+        extension = gltf.root.get("extensions", {}).get(NAME)
+        require(extension is not None, f"has no {NAME}")
+        major, minor = (int(part) for part in extension["version"].split("."))
+        require(major == 2, f"version {major}.{minor} is not supported")
+        require(extension["evaluator"]["method"] == "local" and "charts" in extension, "has no charts")
+        self.gltf, self.extension, self.options = gltf, extension, extension["evaluator"]
+        self.groups = extension["channels"]
+        corners, self.materials = gltf.corners()
+        require(len(corners) == extension["triangles"], "the geometry was edited")
+        self.kernels = k = read_kernels(extension, gltf.view(extension["kernels"]["bufferView"]))
+        require(k["triangle"].max() < len(corners), "a kernel is on a triangle that does not exist")
+        charts = Charts(extension["charts"], gltf.view(extension["charts"]["bufferView"]), corners)
+        self.corners, self.repeats = charts.corners, charts.repeats
+        self.center = (k["barycentric"][:, :, None] * charts.flat[k["triangle"]]).sum(1)
+        self.space = (k["barycentric"][:, :, None] * self.corners[k["triangle"]]).sum(1)
+        self.axis = np.stack([np.cos(k["angle"]), np.sin(k["angle"])], 1)
+        joined = self.options["joinCorners"] and not self.options["euclidean"]
+        self.table = charts.unfold(k["triangle"], self.center, joined)
+        self.filter = Filter(k["sharpness"], k["threshold"])
+        radius = np.maximum(k["length"] * self.filter.radii(self.options), 1e-3 * k["length"])
+        by_reach = self.options["candidateRule"] == "byReach"
+        self.weight = 1 / radius ** 2 if by_reach else np.ones(len(radius))
+        if self.options["candidateRule"] == "perFace":
+            self.keep_nearest_to_centroids()
+
+    def keep_nearest_to_centroids(self):
+        most = self.options["candidates"]
+        for face, (kernels, places, own) in self.table.items():
+            if len(kernels) > most:
+                distance = ((own.mean(1) - self.center[kernels]) ** 2).sum(1)
+                keep = np.sort(np.argsort(distance, kind="stable")[:most])
+                self.table[face] = kernels[keep], places[keep], own[keep]
+
+    def evaluate(self, triangles, barycentrics):
+        """Values of every group, {name: [points, count]}, and the coverage, {"coverage": [points]}."""
+        triangles, barycentrics = np.asarray(triangles), np.asarray(barycentrics, np.float64)
+        count = sum(group["count"] for group in self.groups)
+        unit, coverage = np.empty((len(triangles), count)), np.empty(len(triangles))
+        for i, (t, b) in enumerate(zip(triangles, barycentrics)):
+            unit[i], coverage[i] = self.at(int(self.repeats[t]), b)
+        out, first = {}, 0
+        for group in self.groups:
+            low, high = group["range"]
+            part = unit[:, first:first + group["count"]]
+            first += group["count"]
+            if group.get("kind", "plain") == "plain":
+                out[group["name"]] = low * (1 - part) + high * part
+        for i, t in enumerate(triangles):
+            constant = self.constant(int(t))
+            if constant is not None:
+                coverage[i] = 1
+                for name, value in constant.items():
+                    if name in out:
+                        out[name][i] = value
+        out["coverage"] = coverage
+        return out
+
+    def at(self, triangle, b):
+        """Channels relative to their ranges, and the coverage."""
+        mean = np.concatenate([group["mean"] for group in self.groups])
+        if triangle not in self.table:
+            return mean, 0.0
+        o = self.options
+        kernels, places, _ = self.table[triangle]
+        chord = b @ self.corners[triangle] - self.space[kernels]
+        chord2 = (chord ** 2).sum(1)
+        if o["euclidean"]:
+            to = self.project(kernels, chord)
+        else:
+            to = np.einsum("c,ncd->nd", b, places) - self.center[kernels]
+        plane2 = (to ** 2).sum(1)
+        d2 = np.where(chord2 > 1.0001 * plane2, chord2, plane2)
+        if len(kernels) > o["candidates"]:
+            keep = np.sort(np.argsort(d2 * self.weight[kernels], kind="stable")[:o["candidates"]])
+            kernels, to, plane2, d2 = kernels[keep], to[keep], plane2[keep], d2[keep]
+        k = self.kernels
+        across = self.axis[kernels, 0] * to[:, 1] - self.axis[kernels, 1] * to[:, 0]
+        share = np.divide(across ** 2, plane2, out=np.zeros_like(plane2), where=plane2 > 1e-18)
+        eta = 0 if o["isotropic"] else k["anisotropy"][kernels]
+        rate = (1 + eta * share) / (4 * o["diffusionTime"])
+        if o["windowSigma"] > 0:
+            rate = rate + 1 / (2 * o["windowSigma"] ** 2)
+        f = self.filter(kernels, np.exp(-d2 * rate / k["length"][kernels] ** 2))
+        if len(f) > KEPT:
+            keep = np.argsort(-f, kind="stable")[:KEPT]
+            kernels, f = kernels[keep], f[keep]
+        total = f.sum()
+        return np.clip(mean + f @ k["residual"][kernels] / max(total, 1), 0, 1), total
+
+    def project(self, kernels, v):
+        """Vectors in space in the planes of the kernels' triangles."""
+        corners = self.corners[self.kernels["triangle"][kernels]]
+        e, f = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+        x = e / np.linalg.norm(e, axis=1)[:, None]
+        y = f - x * (f * x).sum(1)[:, None]
+        y /= np.linalg.norm(y, axis=1)[:, None]
+        return np.stack([(v * x).sum(1), (v * y).sum(1)], 1)
+
+    def constant(self, triangle):
+        """Values of groups that the triangle's material decides, or nothing."""
+        material = int(self.materials[triangle])
+        if material not in self.extension.get("constantMaterials", []):
+            return None
+        material = self.gltf.root["materials"][material]
+        factor = material.get("pbrMetallicRoughness", {}).get("baseColorFactor", [1, 1, 1, 1])
+        factor = np.clip(np.array(factor, np.float64), 0, 1)
+        linear = factor[:3]
+        srgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * np.maximum(linear, 1e-9) ** (1 / 2.4) - 0.055)
+        return {"base_color": srgb, "alpha": 1 if material.get("alphaMode", "OPAQUE") == "OPAQUE" else factor[3]}
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__.strip())
+    try:
+        product = Product.open(sys.argv[1])
+    except FormatError as error:
+        sys.exit(f"{sys.argv[1]}: {error}")
+    lines = [line.split(",") for line in open(sys.argv[2]).read().split()]
+    if lines and lines[0][0].strip().lower() == "face":
+        lines = lines[1:]
+    points = np.array(lines, np.float64).reshape(-1, 4)
+    values = product.evaluate(points[:, 0].astype(np.int64), points[:, 1:])
+    plain = [group for group in product.groups if group["name"] in values]
+    names = [(group["name"], c) for group in plain for c in range(group["count"])]
+    print(",".join([f"{name}_{c}" for name, c in names] + ["coverage"]))
+    for i in range(len(points)):
+        print(",".join([f"{values[name][i, c]:.7g}" for name, c in names] + [f"{values['coverage'][i]:.7g}"]))
+
+
+if __name__ == "__main__":
+    main()

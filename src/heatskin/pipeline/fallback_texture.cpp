@@ -1,0 +1,157 @@
+#include "heatskin/pipeline/fallback_texture.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "heatskin/appearance/appearance.h"
+#include "heatskin/io/encode_jpeg.h"
+#include "heatskin/io/image.h"
+#include "heatskin/rendering/bake.h"
+#include "heatskin/surface/sampling.h"
+
+namespace heatskin {
+namespace {
+
+/// Points at which an image is compared with the kernels.
+constexpr std::size_t kFallbackSamples = 16384;
+
+/// JPEG qualities, the smallest file first; what they may cost in PSNR.
+constexpr std::array kQualities = {75, 85, 92, 96};
+constexpr double kCodingLoss = 0.5;  // dB
+
+/// What a doubling of both sides must bring.
+constexpr double kLeastGain = 0.5;  // dB
+
+/// One image in the making: faces, coordinates, colours to come near to.
+class FallbackBaker {
+ public:
+  FallbackBaker(const KernelTexture& texture, const Asset& asset, const Appearance& appearance,
+                const FallbackRequest& request)
+      : texture_(texture), appearance_(appearance) {
+    const Surface& surface = texture.surface();
+    const std::set<std::pair<std::size_t, std::size_t>> wanted(request.primitives.begin(),
+                                                               request.primitives.end());
+    include_.resize(surface.faceCount());
+    std::vector<double> areas(surface.faceCount());
+    for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
+      const FaceSource& source = surface.sources()[f];
+      const auto mesh = static_cast<std::size_t>(asset.instances[source.instance].mesh);
+      include_[f] = wanted.contains({mesh, source.primitive}) ? 1 : 0;
+      areas[f] = include_[f] != 0 ? surface.areas()[f] : 0;
+    }
+    if (std::none_of(areas.begin(), areas.end(), [](double a) { return a > 0; })) return;
+    points_.resize(kFallbackSamples);
+    SurfaceSampler(areas).sample(1, 0, 0, points_);
+    truth_.resize(points_.size());
+    texture.colors(points_, truth_);
+    for (const SurfacePoint& point : points_) {
+      std::array<Vec2f, 3> uvs;
+      Vec2 uv = Vec2::Zero();
+      if (appearance_.faceUvs(point.face, uvs)) {
+        for (std::size_t c = 0; c < 3; ++c)
+          uv += point.barycentric[static_cast<Eigen::Index>(c)] * uvs[c].cast<double>();
+      }
+      uvs_.push_back(uv);
+    }
+  }
+
+  BakedImage bake(int width, int height) const {
+    BakeOptions options;
+    options.width = width;
+    options.height = height;
+    options.include = include_;
+    return bakeImage(
+        texture_.surface().faceCount(),
+        [&](std::uint32_t face, std::array<Vec2f, 3>& uvs) { return appearance_.faceUvs(face, uvs); },
+        [&](std::span<const SurfacePoint> points, std::span<Vec3f> out) { texture_.colors(points, out); },
+        options);
+  }
+
+  double psnr(const BakedImage& image) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < points_.size(); ++i)
+      sum += static_cast<double>((image.at(uvs_[i]) - truth_[i]).squaredNorm());
+    return points_.empty() ? 100 : -10 * std::log10(sum / static_cast<double>(3 * points_.size()) + 1e-10);
+  }
+
+  /// The smallest file that looks like `image`.
+  Result<FallbackImage> encode(const BakedImage& image) const {
+    auto png = encodePng(image.rgb, image.width, image.height, 3);
+    if (!png) return png.error();
+    FallbackImage best{std::move(*png), "image/png"};
+    const double wanted = std::min(psnr(image), kFallbackPsnr) - kCodingLoss;
+    for (const int quality : kQualities) {
+      auto jpeg = encodeJpeg(image.rgb, image.width, image.height, quality);
+      if (!jpeg) return jpeg.error();
+      const auto decoded = decodeImage(*jpeg, "fallback");
+      if (!decoded) return decoded.error();
+      BakedImage coded = image;
+      for (std::size_t i = 0; i < coded.rgb.size(); ++i)
+        coded.rgb[i] = decoded->rgba[4 * (i / 3) + i % 3];
+      if (psnr(coded) < wanted) continue;
+      if (jpeg->size() < best.bytes.size()) best = {std::move(*jpeg), "image/jpeg"};
+      break;
+    }
+    return best;
+  }
+
+ private:
+  const KernelTexture& texture_;
+  const Appearance& appearance_;
+  std::vector<std::uint8_t> include_;  // [F]
+  std::vector<SurfacePoint> points_;
+  std::vector<Vec3f> truth_;
+  std::vector<Vec2> uvs_;
+};
+
+/// The size of a level of an image: its sides halved, as often as it takes for the longer one not to exceed
+/// `most`.
+std::pair<int, int> sizeOf(const FallbackRequest& request, int most) {
+  int width = std::max(request.width, 1), height = std::max(request.height, 1);
+  while (std::max(width, height) > most) {
+    width = std::max(1, (width + 1) / 2);
+    height = std::max(1, (height + 1) / 2);
+  }
+  return {width, height};
+}
+
+}  // namespace
+
+Result<std::vector<FallbackImage>> bakeFallback(const KernelTexture& texture, const Asset& asset,
+                                                std::span<const FallbackRequest> requests) {
+  const Appearance appearance(asset, texture.surface());
+  std::vector<FallbackImage> out;
+  for (const FallbackRequest& request : requests) {
+    const FallbackBaker baker(texture, asset, appearance, request);
+    BakedImage best;
+    double before = -100;
+    for (int most = kSmallestFallback; most <= kLargestFallback; most *= 2) {
+      const auto [width, height] = sizeOf(request, most);
+      if (width == best.width && height == best.height) break;  // as large as the image it stands for
+      BakedImage image = baker.bake(width, height);
+      if (image.rgb.empty()) return failure("an image for the fallback cannot be drawn");
+      const double psnr = baker.psnr(image);
+      if (psnr < before + kLeastGain) break;
+      best = std::move(image);
+      before = psnr;
+      if (psnr >= kFallbackPsnr) break;
+    }
+    auto encoded = baker.encode(best);
+    // An image that was drawn by hand may take less than one of kernels: a smaller one will do.
+    while (encoded && request.bytes > 0 && encoded->bytes.size() > request.bytes &&
+           std::max(best.width, best.height) > kSmallestFallback) {
+      best = baker.bake(std::max(1, best.width / 2), std::max(1, best.height / 2));
+      encoded = baker.encode(best);
+    }
+    if (!encoded) return encoded.error();
+    out.push_back(std::move(*encoded));
+  }
+  return out;
+}
+
+}  // namespace heatskin
