@@ -126,7 +126,7 @@ class PairLoops {
       composite(responses_, filter_, block_);
       if (!filter_.tangents().empty()) {
         responses_.resizeTurns();
-        local::turnBlock(tables_, responses_);
+        local::turnBlock(tables_, q, responses_);
         compositeTangents(responses_, filter_, block_);
       }
       compositeVjp(responses_, filter_, block_, gradients(q.size()), {}, curvatures_, dx_, sums_);
