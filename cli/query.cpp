@@ -185,10 +185,10 @@ class Query : public Verb {
     std::vector<float> values, weights(count);
     stopwatch.lap();
     if (channels_) {
-      ChannelColumns table = channelColumns(*opened, found->points);
-      names = std::move(table.names);
-      values = std::move(table.values);
-      weights = std::move(table.weights);
+      ChannelColumns columns = channelColumns(*opened, found->points);
+      names = std::move(columns.names);
+      values = std::move(columns.values);
+      weights = std::move(columns.weights);
     } else {
       std::vector<Vec3f> colors(count);
       texture.colors(found->points, colors, weights);
