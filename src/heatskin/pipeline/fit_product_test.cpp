@@ -68,18 +68,20 @@ TEST_P(FitProductMethod, BuildsOneSurfaceAndOneEvaluator) {
   EXPECT_EQ(fileBytes(job.output), outcome->bytes);
   EXPECT_EQ(folder.read("out.toml"), configToml(outcome->config));
 
-  // The figures are those of the file, and the texture is the one a stranger finds in it, to the bit.
+  // The figures are those of the file, and the texture is the one a stranger finds in it: to the bit, or, where
+  // he follows charts instead of searching, to the last digits of single precision.
   const auto opened = openProduct(job.output, quietly());
   ASSERT_TRUE(opened) << opened.error().message;
   EXPECT_EQ(surfacesBuilt() - surfaces, 2u);
   EXPECT_EQ(evaluatorsMade() - evaluators, 2u);
   const auto figures = evaluateProduct(*opened, *asset, job.evaluation);
   ASSERT_TRUE(figures) << figures.error().message;
-  EXPECT_EQ(figures->surface_psnr, outcome->evaluation->surface_psnr);
-  EXPECT_EQ(figures->view_mean.psnr, outcome->evaluation->view_mean.psnr);
-  EXPECT_EQ(figures->coverage_mean, outcome->evaluation->coverage_mean);
+  const double digits = GetParam() == Method::kLocal ? 1e-4 : 0;
+  EXPECT_NEAR(figures->surface_psnr, outcome->evaluation->surface_psnr, digits);
+  EXPECT_NEAR(figures->view_mean.psnr, outcome->evaluation->view_mean.psnr, digits);
+  EXPECT_NEAR(figures->coverage_mean, outcome->evaluation->coverage_mean, digits);
   ASSERT_TRUE(figures->seam && outcome->evaluation->seam);
-  EXPECT_EQ(figures->seam->maximum, outcome->evaluation->seam->maximum);
+  EXPECT_NEAR(figures->seam->maximum, outcome->evaluation->seam->maximum, 100 * digits);
   EXPECT_GT(figures->surface_psnr, 10);
   EXPECT_LT(std::abs(outcome->quantisation_loss_db), 1);
 }
@@ -101,7 +103,8 @@ TEST_P(FitProductMethod, OtherGeometryHasASurfaceOfItsOwn) {
   ASSERT_TRUE(opened) << opened.error().message;
   const auto figures = evaluateProduct(*opened, *asset, job.evaluation);
   ASSERT_TRUE(figures) << figures.error().message;
-  EXPECT_EQ(figures->surface_psnr, outcome->evaluation->surface_psnr);
+  EXPECT_NEAR(figures->surface_psnr, outcome->evaluation->surface_psnr,
+              GetParam() == Method::kLocal ? 1e-4 : 0);
 }
 
 TEST_P(FitProductMethod, CancelledFitResumesToTheSameBytes) {
