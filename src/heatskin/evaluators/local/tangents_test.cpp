@@ -329,6 +329,9 @@ TEST(LocalTangents, EverySimdLevelTurnsAsThePlainTwin) {
   for (const bool join : {false, true}) {
     LocalEvaluator evaluator(surface, joined(join));
     evaluator.rebuild(kernels);
+    std::vector<QueryRow> rows;
+    for (const SurfacePoint& p : points)
+      rows.push_back(evaluator.queryRow(p));
     for (const std::string& level : simdLevels()) {
       SCOPED_TRACE(level);
       ASSERT_TRUE(setSimdLevel(level));
@@ -337,8 +340,8 @@ TEST(LocalTangents, EverySimdLevelTurnsAsThePlainTwin) {
       ResponseBlock fast = workspace.responses, slow = workspace.responses;
       fast.resizeTurns();
       slow.resizeTurns();
-      turnBlock(evaluator.tables(), fast);
-      turnBlockScalar(evaluator.tables(), slow);
+      turnBlock(evaluator.tables(), rows, fast);
+      turnBlockScalar(evaluator.tables(), rows, slow);
       for (std::size_t q = 0; q < points.size(); ++q) {
         for (std::size_t at = q * fast.stride; at < q * fast.stride + fast.counts[q]; ++at) {
           EXPECT_NEAR(fast.cosines[at], slow.cosines[at], 1e-6f);
