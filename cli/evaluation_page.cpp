@@ -65,6 +65,11 @@ void addEvaluation(Json& document, const Evaluation& evaluation) {
   document["channels"] = Json::object();
   for (const ChannelQuality& channel : evaluation.channels) {
     Json& figures = document["channels"][channel.name];
+    if (channel.normals) {
+      figures["angle_mean_deg"] = jsonNumber(channel.normals->mean_deg);
+      figures["angle_p95_deg"] = jsonNumber(channel.normals->p95_deg);
+      continue;
+    }
     addDecibels(figures, "psnr", channel.psnr);
     if (channel.iou) figures["iou"] = jsonNumber(*channel.iou);
   }
@@ -129,6 +134,11 @@ ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
                   grouped(evaluation.surface_samples), filterPhrase(evaluation.filter_used)));
   for (const ChannelQuality& channel : evaluation.channels) {
     if (channel.name == "base_color") continue;
+    if (channel.normals) {
+      rows.emplace_back("normal", fmt::format("{:.2f} degrees in the mean, {:.2f} at p95",
+                                              channel.normals->mean_deg, channel.normals->p95_deg));
+      continue;
+    }
     rows.emplace_back(channel.name, decibels(channel.psnr) +
                                         (channel.iou ? fmt::format(", IoU {:.4f}", *channel.iou) : ""));
   }

@@ -229,7 +229,7 @@ class Fit : public Verb {
       }
       weights[names.back()] = weight;
     }
-    auto layout = fitChannels(subject, names, job_.config.train.filter);
+    auto layout = fitChannels(subject, names, job_.config.train.filter, job_.config.evaluator.method);
     if (!layout || weights.empty()) return layout;
     std::vector<ChannelGroup> groups(layout->groups().begin(), layout->groups().end());
     for (ChannelGroup& group : groups) {

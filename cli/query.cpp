@@ -21,7 +21,7 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/io/table_file.h"
-#include "heatskin/pipeline/channel_pictures.h"
+#include "heatskin/pipeline/channel_columns.h"
 #include "heatskin/pipeline/pipeline.h"
 #include "heatskin/product/product.h"
 #include "heatskin/texture/kernel_texture.h"
@@ -129,7 +129,8 @@ class Query : public Verb {
         "With --channels the columns are r,g,b (base_color, sRGB), alpha, metallic, emissive_r, ... as far "
         "as "
         "the\n"
-        "product has them: final values, with factors; emissive is linear light.\n\n"
+        "product has them: final values, with factors; emissive is linear light, normal_x, normal_y, normal_z is the\n"
+        "shading normal.\n\n"
         "Example:\n"
         "  heatskin query spot.glb --points points.csv\n"
         "  echo 0.1,0.2,0.3 | heatskin query spot.glb --points - --no-header\n"
@@ -181,16 +182,19 @@ class Query : public Verb {
     const double preprocess_s = stopwatch.lap();
     const std::size_t count = found->points.size();
     std::vector<std::string> names = {"r", "g", "b"};
-    if (channels_) names = channelColumns(texture.layout());
-    std::vector<float> values(count * names.size()), weights(count);
+    std::vector<float> values, weights(count);
     stopwatch.lap();
     if (channels_) {
-      texture.values(found->points, values, weights);
+      ChannelColumns columns = channelColumns(*opened, found->points);
+      names = std::move(columns.names);
+      values = std::move(columns.values);
+      weights = std::move(columns.weights);
     } else {
       std::vector<Vec3f> colors(count);
       texture.colors(found->points, colors, weights);
-      for (std::size_t i = 0; i < count; ++i)
-        std::copy_n(colors[i].data(), 3, values.data() + 3 * i);
+      values.reserve(3 * count);
+      for (const Vec3f& color : colors)
+        values.insert(values.end(), {color.x(), color.y(), color.z()});
     }
     const double query_s = stopwatch.lap();
 
@@ -216,26 +220,6 @@ class Query : public Verb {
   }
 
  private:
-  /// Names of the columns of all channels.
-  static std::vector<std::string> channelColumns(const ChannelLayout& layout) {
-    std::vector<std::string> names;
-    for (const ChannelGroup& group : layout.groups()) {
-      for (std::size_t c = 0; c < group.count; ++c) {
-        const char* const color[] = {"r", "g", "b"};
-        if (group.name == "base_color") {
-          names.emplace_back(color[c]);
-        } else if (group.count == 1) {
-          names.push_back(group.name);
-        } else if (isColorChannel(group.name)) {
-          names.push_back(fmt::format("{}_{}", group.name, color[c]));
-        } else {
-          names.push_back(fmt::format("{}_{}", group.name, c));
-        }
-      }
-    }
-    return names;
-  }
-
   Result<void> write(Session& session, std::vector<std::string> names, std::span<const float> found,
                      std::span<const float> weights) {
     const std::size_t channels = names.size(), columns = channels + (coverage_ ? 1 : 0);

@@ -56,7 +56,7 @@ Asset paintedTorus() {
 class ChannelsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    asset_ = (folder_ / "torus.glb").string();
+    asset_ = path("torus.glb");
     ASSERT_TRUE(writeGlb(asset_, paintedTorus()));
   }
 
@@ -65,7 +65,7 @@ class ChannelsTest : public ::testing::Test {
                                "--kernels", "400", "--json", path(out + ".json")});
     return runHeatskin(more);
   }
-  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string path(const std::string& name) const { return folder_ / name; }
   json read(const std::string& name) const {
     std::ifstream file(path(name));
     return json::parse(file);
@@ -102,7 +102,7 @@ TEST_F(ChannelsTest, FitTakesWhatTheAssetHas) {
                                       "--report", path("report"), "--samples", "5000"});
   ASSERT_EQ(evaluated.exit_code, 0) << evaluated.err;
   EXPECT_EQ(keys(read("e.json")["channels"]), keys(fitted["channels"]));
-  std::ifstream page(folder_ / "report" / "report.html");
+  std::ifstream page(path("report/report.html"));
   const std::string html((std::istreambuf_iterator<char>(page)), {});
   EXPECT_NE(html.find("metallic"), std::string::npos);
 }

@@ -8,6 +8,7 @@
 #include "heatskin/base/result.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/evaluation/five_frame.h"
+#include "heatskin/evaluation/normal_error.h"
 #include "heatskin/evaluation/picture_quality.h"
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/evaluation/seam_jump.h"
@@ -76,13 +77,19 @@ std::vector<ChannelQuality> measureChannels(const KernelTexture& texture, const 
   texture.values(points, values);
   std::vector<ChannelQuality> result;
   for (const ChannelGroup& group : layout.groups()) {
+    if (slotOf(group.name) == slotOf("normal")) {
+      ChannelQuality quality{"normal", 0, 0, {}, {}};
+      quality.normals = normalError(texture, reference, points, values, visible, filter);
+      if (quality.normals) result.push_back(std::move(quality));
+      continue;
+    }
     const auto alone = ChannelLayout::make({group});
     if (!alone || !Appearance::knows(*alone)) continue;
     truth.resize(points.size() * group.count);
     reference.values(points, *alone, truth, filter);
     const double range = static_cast<double>(group.range[1]) - static_cast<double>(group.range[0]);
     double squared = 0, counted = 0;
-    ChannelQuality quality{group.name, 0, 0, {}};
+    ChannelQuality quality{group.name, 0, 0, {}, {}};
     for (std::size_t i = 0; i < points.size(); ++i) {
       const double counts = group.everywhere ? 1.0 : static_cast<double>(visible[i]);
       if (!(counts > 0)) continue;
@@ -154,7 +161,7 @@ Result<void> measureSurface(const KernelTexture& texture, const Reference& refer
 
   // One group alone is base_color, and its figures are known.
   if (texture.layout().groups().size() == 1) {
-    result.channels = {{"base_color", result.surface_psnr, result.surface_max_error, {}}};
+    result.channels = {{"base_color", result.surface_psnr, result.surface_max_error, {}, {}}};
   } else {
     result.channels = measureChannels(texture, reference, points, visible, materials, options.filter);
   }

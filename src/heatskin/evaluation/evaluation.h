@@ -56,6 +56,12 @@ struct MaterialQuality {
   double uncovered = 0;  ///< part of its visible area with a weight sum below 0.5
 };
 
+/// Angles between normals and those of the reference, in degrees.
+struct NormalError {
+  double mean_deg = 0;
+  double p95_deg = 0;
+};
+
 /// What one group of channels contributes, on the surface samples. Values count as parts of the group's
 /// range.
 struct ChannelQuality {
@@ -66,6 +72,10 @@ struct ChannelQuality {
   /// Of alpha, if some materials are cut out (MASK): the area that both show over the area that one of them
   /// shows, of these materials.
   std::optional<double> iou = {};
+
+  /// Of normals ("normal", also for "object_normal" of a texture): angles to those of the reference, in
+  /// degrees, where it has a normal map.
+  std::optional<NormalError> normals = {};
 };
 
 /// Five lit pictures with floor and background, equivalent to the measure of the HKTex authors

@@ -5,16 +5,12 @@
 #include <optional>
 #include <span>
 
+#include "heatskin/evaluation/evaluation.h"
 #include "heatskin/evaluation/reference.h"
 #include "heatskin/surface/fit_target.h"
 #include "heatskin/texture/kernel_texture.h"
 
 namespace heatskin {
-
-struct NormalError {
-  double mean_deg = 0;
-  double p95_deg = 0;
-};
 
 /// Angles between the texture's shading normals and the reference's, over what has a normal map and is seen.
 /// `values` are the texture's at the points, [points, C], `visible` is [points]. Nothing if the texture has

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,7 @@
 #include "heatskin/base/result.h"
 #include "heatskin/evaluation/evaluate.h"
 #include "heatskin/evaluation/reference.h"
+#include "heatskin/evaluators/method_traits.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/operators/preprocessing_cache.h"
@@ -156,13 +159,25 @@ bool asReadersBuild(const LoadedAsset& asset, Method method) {
 
 }  // namespace
 
-Result<ChannelLayout> fitChannels(const LoadedAsset& asset, std::span<const std::string> names,
-                                  Filter filter) {
-  if (names.empty()) return channelsOf(asset.appearance, *asset.surface, filter);
-  auto layout = channelsOf(asset.appearance, *asset.surface, names, filter);
-  if (!layout && layout.error().kind == ErrorKind::kInput)
-    return layout.error().prefixed(prefixOf(asset.asset));
-  return layout;
+Result<ChannelLayout> fitChannels(const LoadedAsset& asset, std::span<const std::string> names, Filter filter,
+                                  Method method) {
+  std::vector<std::string> wanted(names.begin(), names.end());
+  std::replace(wanted.begin(), wanted.end(), std::string("object_normal"), std::string("normal"));
+  Result<ChannelLayout> layout = wanted.empty()
+                                     ? channelsOf(asset.appearance, *asset.surface, filter)
+                                     : channelsOf(asset.appearance, *asset.surface, wanted, filter);
+  if (!layout) {
+    return layout.error().kind == ErrorKind::kInput ? layout.error().prefixed(prefixOf(asset.asset))
+                                                    : layout.error();
+  }
+  if (traits(method).tangents || !layout->hasTangents()) return layout;
+  std::vector<ChannelGroup> groups(layout->groups().begin(), layout->groups().end());
+  for (ChannelGroup& group : groups) {
+    if (!group.isTangent()) continue;
+    group = objectNormalGroup();
+    group.weight = channelWeight(group.name);
+  }
+  return ChannelLayout::make(std::move(groups));
 }
 
 Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {

@@ -115,9 +115,10 @@ class SurfacePointFinder {
 };
 
 /// What a fit of the asset can have: channels of these names, or, without names, all that vary over its
-/// surface (appearance/asset_channels.h). For FitJob::layout.
+/// surface (appearance/asset_channels.h). For FitJob::layout. Normal maps are fitted as the group "normal",
+/// or, with methods that know no tangent groups, as "object_normal", whichever of both names is given.
 Result<ChannelLayout> fitChannels(const LoadedAsset& asset, std::span<const std::string> names = {},
-                                  Filter filter = Filter::kAuto);
+                                  Filter filter = Filter::kAuto, Method method = Method::kLocal);
 
 /// A fit from an asset to its product.
 struct FitJob {

@@ -34,10 +34,9 @@ void writeFactors(const Material& material, const ChannelGroup& group, float* ro
     values = {srgbFromLinear(factor[0]), srgbFromLinear(factor[1]), srgbFromLinear(factor[2])};
   } else if (group.name == "alpha") {
     values.setConstant(material.alpha_mode == AlphaMode::kOpaque ? 1.0f : factor.w());
-  } else {
-    const std::size_t slot = slotOf(group.name);
+  } else if (const std::size_t slot = slotOf(group.name); kMaterialSlots[slot].rule != SlotRule::kTangent) {
     values = slotConstant(kMaterialSlots[slot], material.slots[slot]);
-  }
+  }  // without a normal map nothing tilts normals: 0
   for (std::size_t c = 0; c < group.count; ++c)
     row[group.first + c] = std::clamp(values[static_cast<Eigen::Index>(c)], group.range[0], group.range[1]);
 }
