@@ -86,47 +86,6 @@ void respondBlockT(const PairTables& t, std::span<const QueryRow> queries, Selec
   }
 }
 
-void turnBlockT(const PairTables& t, std::span<const QueryRow> queries, ResponseBlock& responses) {
-  const Tag d;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto one = hn::Set(d, 1.0f), zero = hn::Zero(d), none = hn::Set(d, kNoTurn<float>);
-  for (std::size_t i = 0; i < queries.size(); ++i) {
-    const FacePairs face = t.supports->of(queries[i].face);
-    const std::size_t base = i * responses.stride, count = responses.counts[i];
-    const std::uint32_t* kernels = responses.kernels.data() + base;
-    const std::uint32_t* pairs = responses.pairs.data() + base;
-    for (std::size_t n = 0; n < count; n += lanes) {
-      // Lanes past the last candidate repeat it.
-      const auto at = [&](std::size_t lane) HWY_ATTR { return std::min(n + lane, count - 1); };
-      // The face from the source.
-      Vector cosine, sine;
-      if (face.charts != nullptr) {
-        const auto c =
-            loadColumns(d, [&](std::size_t lane) HWY_ATTR { return &face.charts[pairs[at(lane)]].xx; });
-        cosine = hn::Add(c.c0, c.c3);
-        sine = hn::Sub(c.c1, c.c2);
-        const auto squared = hn::MulAdd(cosine, cosine, hn::Mul(sine, sine));
-        const auto turned = hn::Gt(squared, none);
-        const auto inverse = hn::Div(one, hn::Sqrt(squared));
-        cosine = hn::IfThenElse(turned, hn::Mul(cosine, inverse), one);
-        sine = hn::IfThenElse(turned, hn::Mul(sine, inverse), zero);
-      } else {
-        const auto motion = loadColumns(
-            d, [&](std::size_t lane) HWY_ATTR { return &face.developments[pairs[at(lane)]].cosine; });
-        cosine = motion.c0;
-        sine = motion.c1;
-      }
-      const auto kernel_of = [&](std::size_t lane) HWY_ATTR { return kernels[at(lane)]; };
-      const auto kernel_cosine = kernelColumns(t, kernel_of, 8).c3;
-      const auto kernel_sine = kernelColumns(t, kernel_of, 12).c3;
-      hn::StoreU(hn::MulSub(cosine, kernel_cosine, hn::Mul(sine, kernel_sine)), d,
-                 responses.cosines.data() + base + n);
-      hn::StoreU(hn::MulAdd(sine, kernel_cosine, hn::Mul(cosine, kernel_sine)), d,
-                 responses.sines.data() + base + n);
-    }
-  }
-}
-
 template <Plane kPlane>
 void respondVjpMode(const PairTables& t, std::span<const QueryRow> queries, const ResponseBlock& responses,
                     std::span<const float> gradient, GradientSums& sums) {
@@ -207,16 +166,11 @@ HWY_AFTER_NAMESPACE();
 namespace heatskin::local {
 
 HWY_EXPORT(respondBlockT);
-HWY_EXPORT(turnBlockT);
 HWY_EXPORT(respondVjpBlockT);
 
 void respondBlock(const PairTables& tables, std::span<const QueryRow> queries, Selection& scratch,
                   ResponseBlock& out) {
   HWY_DYNAMIC_DISPATCH(respondBlockT)(tables, queries, scratch, out);
-}
-
-void turnBlock(const PairTables& tables, std::span<const QueryRow> queries, ResponseBlock& responses) {
-  HWY_DYNAMIC_DISPATCH(turnBlockT)(tables, queries, responses);
 }
 
 void respondVjpBlock(const PairTables& tables, std::span<const QueryRow> queries,

@@ -329,6 +329,9 @@ TEST(LocalTangents, EverySimdLevelTurnsAsThePlainTwin) {
   for (const bool join : {false, true}) {
     LocalEvaluator evaluator(surface, joined(join));
     evaluator.rebuild(kernels);
+    std::vector<QueryRow> rows;
+    for (const SurfacePoint& p : points)
+      rows.push_back(evaluator.queryRow(p));
     for (const std::string& level : simdLevels()) {
       SCOPED_TRACE(level);
       ASSERT_TRUE(setSimdLevel(level));
@@ -337,9 +340,6 @@ TEST(LocalTangents, EverySimdLevelTurnsAsThePlainTwin) {
       ResponseBlock fast = workspace.responses, slow = workspace.responses;
       fast.resizeTurns();
       slow.resizeTurns();
-      std::vector<QueryRow> rows;
-      for (const SurfacePoint& point : points)
-        rows.push_back(evaluator.queryRow(point));
       turnBlock(evaluator.tables(), rows, fast);
       turnBlockScalar(evaluator.tables(), rows, slow);
       for (std::size_t q = 0; q < points.size(); ++q) {
