@@ -102,8 +102,9 @@ TEST(Charts, LevelsApartNoticesOtherSupports) {
 
 TEST(Charts, AreLeftOutOnRequestAndWhereThereAreNone) {
   const Fitted f = fitted(assetOf(bumpySphere(3, 0.2, 5)), 50);
-  const auto without =
-      encodeProduct(f.asset, *f.surface, f.kernels, f.options, kInfo, {}, Fallback::kVertex, false);
+  ProductFile file;
+  file.charts = false;
+  const auto without = encodeProduct(f.asset, *f.surface, f.kernels, f.options, kInfo, {}, file);
   ASSERT_TRUE(without);
   const auto plain = decoded(*without);
   ASSERT_TRUE(plain);

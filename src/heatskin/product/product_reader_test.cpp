@@ -50,7 +50,7 @@ TEST(ProductReader, SaysWhatIsWrong) {
     const std::string message = errorAfter(glb, from, to);
     EXPECT_NE(message.find(expected), std::string::npos) << from << " -> " << to << ": " << message;
   };
-  contains("\"version\":\"2.0\",\"tri", "\"version\":\"3.1\",\"tri", "version 3.1 is not supported");
+  contains("\"version\":\"2.1\",\"tri", "\"version\":\"3.1\",\"tri", "version 3.1 is not supported");
   contains("\"triangles\":12", "\"triangles\":13", "geometry was edited");
   contains("\"count\":3,\"bits", "\"count\":2,\"bits", "is not a zlib stream of 40 bytes, as 2 kernels have");
   contains("\"triangle\":", "\"triongle\":", "kernels.bits has no triangle");

@@ -96,6 +96,7 @@ void solveChannels(const Probes& probes, const ChannelSolveOptions& options, Ker
       block.errors[p - first] = probes.errors[p];
       block.weights[p - first] = probes.weights[p];
       if (!probes.visibilities.empty()) block.visibilities.push_back(probes.visibilities[p]);
+      if (!probes.left_out.empty()) block.left_out.push_back(probes.left_out[p]);
       for (std::uint32_t n = probes.begin[p]; n < probes.begin[p + 1]; ++n)
         block.influences.push_back(probes.influences[n]);
       block.begin[p - first + 1] = static_cast<std::uint32_t>(block.influences.size());
