@@ -7,16 +7,34 @@
 #include <gtest/gtest.h>
 
 #include "heatskin/base/rng.h"
+#include "heatskin/rendering/test_meshes.h"
+#include "heatskin/rendering/test_views.h"
 #include "heatskin/surface/sampling.h"
-
-#include "support/tiny_surfaces.h"
 
 namespace heatskin::testing {
 namespace {
 
+/// Six by six squares in the plane z = 0.
+TriangleMesh squares() {
+  constexpr std::uint32_t kSide = 6;
+  TriangleMesh mesh;
+  for (std::uint32_t y = 0; y <= kSide; ++y) {
+    for (std::uint32_t x = 0; x <= kSide; ++x)
+      mesh.positions.emplace_back(x, y, 0);
+  }
+  for (std::uint32_t y = 0; y < kSide; ++y) {
+    for (std::uint32_t x = 0; x < kSide; ++x) {
+      const std::uint32_t a = y * (kSide + 1) + x, b = a + 1, c = b + kSide + 1, d = c - 1;
+      mesh.faces.push_back({a, b, c});
+      mesh.faces.push_back({a, c, d});
+    }
+  }
+  return mesh;
+}
+
 /// A flat grid over [0, 1] x [0, 1] of an image whose left `part` it covers.
 struct BakeSubject {
-  Surface surface = build(flatGrid(6, 6));
+  Surface surface = surfaceOf(squares());
   double part = 1;
 
   Vec2 uv(const SurfacePoint& p) const {

@@ -337,8 +337,11 @@ TEST(LocalTangents, EverySimdLevelTurnsAsThePlainTwin) {
       ResponseBlock fast = workspace.responses, slow = workspace.responses;
       fast.resizeTurns();
       slow.resizeTurns();
-      turnBlock(evaluator.tables(), fast);
-      turnBlockScalar(evaluator.tables(), slow);
+      std::vector<QueryRow> rows;
+      for (const SurfacePoint& point : points)
+        rows.push_back(evaluator.queryRow(point));
+      turnBlock(evaluator.tables(), rows, fast);
+      turnBlockScalar(evaluator.tables(), rows, slow);
       for (std::size_t q = 0; q < points.size(); ++q) {
         for (std::size_t at = q * fast.stride; at < q * fast.stride + fast.counts[q]; ++at) {
           EXPECT_NEAR(fast.cosines[at], slow.cosines[at], 1e-6f);
