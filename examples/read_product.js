@@ -455,6 +455,45 @@ class Charts {
 
 const logistic = z => 1 / (1 + Math.exp(-z));
 
+// Specification: "Channels". Where a material has the factor of a channel, and what it is if it has none.
+const FACTORS = {
+  metallic: ['pbrMetallicRoughness.metallicFactor', 1],
+  roughness: ['pbrMetallicRoughness.roughnessFactor', 1],
+  occlusion: ['', 1],
+  emissive: ['emissiveFactor', [0, 0, 0]],
+  clearcoat: ['extensions.KHR_materials_clearcoat.clearcoatFactor', 0],
+  clearcoat_roughness: ['extensions.KHR_materials_clearcoat.clearcoatRoughnessFactor', 0],
+  sheen_color: ['extensions.KHR_materials_sheen.sheenColorFactor', [0, 0, 0]],
+  sheen_roughness: ['extensions.KHR_materials_sheen.sheenRoughnessFactor', 0],
+  transmission: ['extensions.KHR_materials_transmission.transmissionFactor', 0],
+  thickness: ['extensions.KHR_materials_volume.thicknessFactor', 0],
+  specular: ['extensions.KHR_materials_specular.specularFactor', 1],
+  specular_color: ['extensions.KHR_materials_specular.specularColorFactor', [1, 1, 1]],
+  iridescence: ['extensions.KHR_materials_iridescence.iridescenceFactor', 0],
+  iridescence_thickness: ['extensions.KHR_materials_iridescence.iridescenceThicknessMaximum', 400],
+  diffuse_transmission: ['extensions.KHR_materials_diffuse_transmission.diffuseTransmissionFactor', 0],
+  diffuse_transmission_color:
+      ['extensions.KHR_materials_diffuse_transmission.diffuseTransmissionColorFactor', [1, 1, 1]],
+};
+
+const clampUnit = x => Math.min(Math.max(x, 0), 1);
+const srgb = x => clampUnit(x) <= 0.0031308 ? 12.92 * clampUnit(x) : 1.055 * clampUnit(x) ** (1 / 2.4) - 0.055;
+
+/** A channel's values for a material without texture. */
+function factorOf(material, name) {
+  const find = (path, standard) =>
+      (path ? path.split('.').reduce((value, key) => (value || {})[key], material) : undefined) ?? standard;
+  const base = find('pbrMetallicRoughness.baseColorFactor', [1, 1, 1, 1]);
+  if (name === 'base_color') return base.slice(0, 3).map(srgb);
+  if (name === 'alpha') return [(material.alphaMode || 'OPAQUE') === 'OPAQUE' ? 1 : clampUnit(base[3])];
+  if (name === 'normal' || name === 'object_normal') return [0, 0, 0];
+  require_(FACTORS[name], `materials say nothing about ${name}`);
+  const values = [find(...FACTORS[name])].flat();
+  if (name === 'emissive')
+    return values.map(x => x * find('extensions.KHR_materials_emissive_strength.emissiveStrength', 1));
+  return name === 'sheen_color' || name === 'diffuse_transmission_color' ? values.map(srgb) : values;
+}
+
 /** A texture. `groups` lists its channels by name; evaluate() gives their values. */
 class Product {
   /** From the bytes of a GLB. */
@@ -565,19 +604,18 @@ class Product {
     return [dot(v, e) / length, dot(v, beside) / norm(beside)];
   }
 
-  /** Values that a triangle's material decides, of the groups of `out`. */
+  /** Values that a triangle's material decides, of the groups of `out`; a coverage of 1 if these are all. */
   constant(triangle, out) {
-    const index = this.materials[triangle];
-    if (!(this.extension.constantMaterials || []).includes(index)) return {};
-    const material = this.gltf.root.materials[index];
-    const factor = ((material.pbrMetallicRoughness || {}).baseColorFactor || [1, 1, 1, 1])
-                       .map(x => Math.min(Math.max(x, 0), 1));
-    const values = {coverage: 1};
-    if (out.base_color) {
-      values.base_color =
-          factor.slice(0, 3).map(x => x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055);
+    const index = this.materials[triangle], values = {};
+    const everywhere = (this.extension.constantMaterials || []).includes(index);
+    let count = 0;
+    for (const {name, range: [low, high], constantMaterials} of this.groups) {
+      if (!everywhere && !(constantMaterials || []).includes(index)) continue;
+      ++count;
+      if (out[name])
+        values[name] = factorOf(this.gltf.root.materials[index], name).map(x => Math.min(Math.max(x, low), high));
     }
-    if (out.alpha) values.alpha = [(material.alphaMode || 'OPAQUE') === 'OPAQUE' ? 1 : factor[3]];
+    if (count === this.groups.length) values.coverage = 1;
     return values;
   }
 

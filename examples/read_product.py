@@ -505,12 +505,12 @@ class Product:
             if group.get("kind", "plain") == "plain":
                 out[group["name"]] = low * (1 - part) + high * part
         for i, t in enumerate(triangles):
-            constant = self.constant(int(t))
-            if constant is not None:
+            constant, all_of_them = self.constant(int(t))
+            if all_of_them:
                 coverage[i] = 1
-                for name, value in constant.items():
-                    if name in out:
-                        out[name][i] = value
+            for name, value in constant.items():
+                if name in out:
+                    out[name][i] = value
         out["coverage"] = coverage
         return out
 
@@ -556,16 +556,64 @@ class Product:
         return np.stack([(v * x).sum(1), (v * y).sum(1)], 1)
 
     def constant(self, triangle):
-        """Values of groups that the triangle's material decides, or nothing."""
-        material = int(self.materials[triangle])
-        if material not in self.extension.get("constantMaterials", []):
-            return None
-        material = self.gltf.root["materials"][material]
-        factor = material.get("pbrMetallicRoughness", {}).get("baseColorFactor", [1, 1, 1, 1])
-        factor = np.clip(np.array(factor, np.float64), 0, 1)
-        linear = factor[:3]
-        srgb = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * np.maximum(linear, 1e-9) ** (1 / 2.4) - 0.055)
-        return {"base_color": srgb, "alpha": 1 if material.get("alphaMode", "OPAQUE") == "OPAQUE" else factor[3]}
+        """Values of the groups that the triangle's material decides, and whether these are all."""
+        material, values = int(self.materials[triangle]), {}
+        everywhere = material in self.extension.get("constantMaterials", [])
+        for group in self.groups:
+            if everywhere or material in group.get("constantMaterials", []):
+                value = np.array(factor_of(self.gltf.root["materials"][material], group["name"]), np.float64)
+                values[group["name"]] = np.clip(value, *group["range"])
+        return values, len(values) == len(self.groups)
+
+
+# Specification: "Channels". Where a material has the factor of a channel, and what it is if it has none.
+FACTORS = {
+    "metallic": (["pbrMetallicRoughness", "metallicFactor"], 1),
+    "roughness": (["pbrMetallicRoughness", "roughnessFactor"], 1),
+    "occlusion": ([], 1),
+    "emissive": (["emissiveFactor"], [0, 0, 0]),
+    "clearcoat": (["extensions", "KHR_materials_clearcoat", "clearcoatFactor"], 0),
+    "clearcoat_roughness": (["extensions", "KHR_materials_clearcoat", "clearcoatRoughnessFactor"], 0),
+    "sheen_color": (["extensions", "KHR_materials_sheen", "sheenColorFactor"], [0, 0, 0]),
+    "sheen_roughness": (["extensions", "KHR_materials_sheen", "sheenRoughnessFactor"], 0),
+    "transmission": (["extensions", "KHR_materials_transmission", "transmissionFactor"], 0),
+    "thickness": (["extensions", "KHR_materials_volume", "thicknessFactor"], 0),
+    "specular": (["extensions", "KHR_materials_specular", "specularFactor"], 1),
+    "specular_color": (["extensions", "KHR_materials_specular", "specularColorFactor"], [1, 1, 1]),
+    "iridescence": (["extensions", "KHR_materials_iridescence", "iridescenceFactor"], 0),
+    "iridescence_thickness": (["extensions", "KHR_materials_iridescence", "iridescenceThicknessMaximum"], 400),
+    "diffuse_transmission": (["extensions", "KHR_materials_diffuse_transmission", "diffuseTransmissionFactor"], 0),
+    "diffuse_transmission_color":
+        (["extensions", "KHR_materials_diffuse_transmission", "diffuseTransmissionColorFactor"], [1, 1, 1]),
+}
+
+
+def srgb(linear):
+    linear = np.clip(np.array(linear, np.float64), 0, 1)
+    return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * np.maximum(linear, 1e-9) ** (1 / 2.4) - 0.055)
+
+
+def factor_of(material, name):
+    """A channel's value for a material without texture."""
+    def find(path, default):
+        value = material
+        for key in path:
+            value = value.get(key, {}) if isinstance(value, dict) else {}
+        return default if not path or isinstance(value, dict) else value
+
+    base = find(["pbrMetallicRoughness", "baseColorFactor"], [1, 1, 1, 1])
+    if name == "base_color":
+        return srgb(base[:3])
+    if name == "alpha":
+        return 1 if material.get("alphaMode", "OPAQUE") == "OPAQUE" else min(max(base[3], 0), 1)
+    if name in ("normal", "object_normal"):
+        return 0
+    if name not in FACTORS:
+        raise FormatError(f"materials say nothing about {name}")
+    value = np.array(find(*FACTORS[name]), np.float64)
+    if name == "emissive":
+        value = value * find(["extensions", "KHR_materials_emissive_strength", "emissiveStrength"], 1)
+    return srgb(value) if name in ("sheen_color", "diffuse_transmission_color") else value
 
 
 def main():

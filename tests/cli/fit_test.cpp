@@ -353,7 +353,8 @@ TEST_F(FitCli, TheFilterIsPartOfTheConfigurationAndOfTheProduct) {
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   const json evaluated = json::parse(folder_.read("eval.json"));
   EXPECT_EQ(evaluated["filter"], "paper");
-  EXPECT_EQ(evaluated["surface_psnr"], paper["surface_psnr"]);
+  // eval follows the charts of the file in single precision, where the fit searched.
+  EXPECT_NEAR(evaluated["surface_psnr"].get<double>(), paper["surface_psnr"].get<double>(), 1e-6);
   expectRefusal({"fit", asset(), "-o", folder_ / "x.glb", "--filter", "cubic"}, 2, "--filter");
 }
 

@@ -113,8 +113,19 @@ export class HSKKernelTexture extends Extension {
       const row = rows.get(part.primitive.getMaterial());
       if (row !== undefined) constant.fill(row, part.first, part.first + part.count);
     }
+    // In which other groups of channels triangles have the values of their material, by the row of `groupRows`.
+    const partly = new Uint16Array(object.triangles), groupRows = [[]];
+    const lists = object.channels.map((group) => new Set((group.constantMaterials || []).map((index) => context.materials[index])));
+    const rowOf = new Map([['', 0]]);
+    for (const part of parts) {
+      const groups = lists.flatMap((list, g) => (list.has(part.primitive.getMaterial()) ? [g] : []));
+      if (!rowOf.has(groups.join())) rowOf.set(groups.join(), groupRows.push(groups) - 1);
+      partly.fill(rowOf.get(groups.join()), part.first, part.first + part.count);
+    }
     const texture = new KernelTexture(this.document.getGraph());
-    texture.set('stored', new StoredKernels({ object: structuredClone(object), views, corners: normalised(corners), constant, factors }));
+    texture.set('stored', new StoredKernels({
+      object: structuredClone(object), views, corners: normalised(corners), constant, factors, partly, groupRows,
+    }));
     this.document.getRoot().setExtension(HSK_KERNEL_TEXTURE, texture);
     return this;
   }
@@ -137,6 +148,12 @@ export class HSKKernelTexture extends Extension {
       delete object.constantMaterials;
       const constants = [...new Set(pending.constants.map((material) => context.materialIndexMap.get(material)))];
       if (constants.length > 0) object.constantMaterials = constants.sort((a, b) => a - b);
+      object.channels.forEach((group, g) => {
+        delete group.constantMaterials;
+        const own = [...pending.partly].filter(([, groups]) => groups.includes(g));
+        const numbers = own.map(([material]) => context.materialIndexMap.get(material)).sort((a, b) => a - b);
+        if (numbers.length > 0) group.constantMaterials = numbers;
+      });
       json.extensions = { ...json.extensions, [HSK_KERNEL_TEXTURE]: object };
       return this;
     }
@@ -174,6 +191,8 @@ export class HSKKernelTexture extends Extension {
     if (!match) return this._giveUp('the shape of the mesh was changed');
     const constants = this._constantMaterials(stored, match, parts, corners.length / 9);
     if (!constants) return null;
+    const partly = this._partlyConstantMaterials(stored, match, parts, corners.length / 9);
+    if (!partly) return null;
     let object = structuredClone(stored.object);
     const views = new Map([...stored.views].map(([index, bytes]) => [index, bytes.slice()]));
     if (!match.identical || rotated) {
@@ -197,7 +216,7 @@ export class HSKKernelTexture extends Extension {
       }
     }
     object.triangles = corners.length / 9;
-    return { object, views, constants, rotated };
+    return { object, views, constants, partly, rotated };
   }
 
   /** Materials that give their triangles their colour; null if what has kernels and what has not cannot be told apart. */
@@ -228,6 +247,29 @@ export class HSKKernelTexture extends Extension {
       materials.add(material);
     }
     return [...materials];
+  }
+
+  /** Materials that give their triangles their values in some groups of channels, with the numbers of these; null as above. */
+  _partlyConstantMaterials(stored, match, parts, count) {
+    const row = new Uint16Array(count);
+    for (let t = 0; t < match.to.length; ++t) if (match.to[t] >= 0) row[match.to[t]] = stored.partly[t];
+    const rowOf = new Map(), materials = new Map();
+    for (const { first, count: triangles, primitive } of parts) {
+      const rows = new Set(row.subarray(first, first + triangles));
+      if (rows.size > 1) return this._giveUp('parts that differ in what their materials say were joined');
+      const [only = 0] = rows;
+      let material = primitive.getMaterial();
+      if (!material && only !== 0) return this._giveUp('the material of a part that has values of it was removed');
+      if (!material) continue;
+      // Tools join materials that look the same; here the number of a material has a meaning.
+      if (rowOf.has(material) && rowOf.get(material) !== only) {
+        material = material.clone();
+        primitive.setMaterial(material);
+      }
+      rowOf.set(material, only);
+      if (only !== 0) materials.set(material, stored.groupRows[only]);
+    }
+    return materials;
   }
 
   /** Indices of triangle lists as meshopt's codec gives them back: it rotates corners. Grouped as the writer does. */

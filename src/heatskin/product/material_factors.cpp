@@ -128,17 +128,20 @@ void stripSlots(GltfJson& material, const ChannelLayout& layout, std::uint32_t c
   const auto isGone = [&](std::size_t slot) {
     return std::find(gone.begin(), gone.end(), slot) != gone.end();
   };
+  // Slots may share a texture: all of them are found before one of them goes. A product that is written again
+  // has none, and its means already.
+  std::vector<std::size_t> textured;
   for (const std::size_t slot : gone) {
     bool shared = false;
     for (std::size_t other = 0; other < kSlotCount; ++other)
       shared = shared || (sameTexture(kMaterialSlots[slot], kMaterialSlots[other]) && !isGone(other));
-    if (shared) continue;
-    if (GltfJson* holder = holderOf(material, kMaterialSlots[slot]);
-        holder != nullptr && holder->is_object()) {
-      holder->erase(std::string(kMaterialSlots[slot].texture));
-      if (means.area > 0 && kMaterialSlots[slot].rule != SlotRule::kTangent)
-        setFactor(material, kMaterialSlots[slot], means.sums[slot] / means.area);
-    }
+    if (!shared && find(holderOf(material, kMaterialSlots[slot]), kMaterialSlots[slot].texture) != nullptr)
+      textured.push_back(slot);
+  }
+  for (const std::size_t slot : textured) {
+    holderOf(material, kMaterialSlots[slot])->erase(std::string(kMaterialSlots[slot].texture));
+    if (means.area > 0 && kMaterialSlots[slot].rule != SlotRule::kTangent)
+      setFactor(material, kMaterialSlots[slot], means.sums[slot] / means.area);
   }
 }
 

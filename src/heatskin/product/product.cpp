@@ -94,7 +94,7 @@ bool sameKernels(const KernelSet& a, const KernelSet& b) {
   const auto same_point = [](const SurfacePoint& p, const SurfacePoint& q) {
     return p.face == q.face && p.barycentric == q.barycentric;
   };
-  return a.layout == b.layout &&
+  return a.layout.sameChannels(b.layout) &&
          std::equal(a.positions.begin(), a.positions.end(), b.positions.begin(), b.positions.end(),
                     same_point) &&
          a.mean == b.mean && a.angles == b.angles && a.anisotropies == b.anisotropies &&
