@@ -18,8 +18,9 @@ struct ChannelColumns {
 };
 
 /// Values with factors, as KernelTexture::values() has them, except for normals: whichever group stands for
-/// them (NormalChannels), the columns normal_x, normal_y and normal_z are the shading normal, a unit vector in
-/// the axes of the file, on the outside of the surface. Vectors of other tangent groups are in these axes, too.
+/// them (NormalChannels), the columns normal_x, normal_y and normal_z are the shading normal, a unit vector
+/// in the axes of the file, on the outside of the surface. Vectors of other tangent groups are in these axes,
+/// too.
 ChannelColumns channelColumns(const LoadedProduct& product, std::span<const SurfacePoint> points);
 
 }  // namespace heatskin
