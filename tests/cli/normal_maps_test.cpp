@@ -31,7 +31,8 @@ Asset bumpySheet() {
   for (int j = 0; j < kTexels; ++j) {
     for (int i = 0; i < kTexels; ++i) {
       const double u = (i + 0.5) / kTexels, v = (j + 0.5) / kTexels;
-      const Vec3 n = Vec3(0.45 * std::sin(14 * u) * std::cos(9 * v), 0.35 * std::cos(11 * u + 3 * v), 1).normalized();
+      const Vec3 n =
+          Vec3(0.45 * std::sin(14 * u) * std::cos(9 * v), 0.35 * std::cos(11 * u + 3 * v), 1).normalized();
       for (int c = 0; c < 3; ++c)
         normals.rgba.push_back(static_cast<std::uint8_t>(std::lround(127.5 * (n[c] + 1))));
       normals.rgba.push_back(255);
@@ -39,7 +40,8 @@ Asset bumpySheet() {
         colors.rgba.push_back(static_cast<std::uint8_t>(std::lround(255 * value)));
     }
   }
-  asset.images = {std::make_shared<const Image>(std::move(colors)), std::make_shared<const Image>(std::move(normals))};
+  asset.images = {std::make_shared<const Image>(std::move(colors)),
+                  std::make_shared<const Image>(std::move(normals))};
   asset.textures = {{0}, {1}};
   Material material;
   material.slots = standardSlots();
@@ -82,15 +84,16 @@ class NormalMapsTest : public ::testing::Test {
 
   /// Fits with a method and returns the figures.
   json fit(const std::string& method, const std::string& product) {
-    const auto ran = runHeatskin({"fit", asset_, "-o", product, "--method", method, "--kernels", "600", "--steps",
-                                  "150", "--seed", "3", "--json", folder_ / "fit.json"});
+    const auto ran = runHeatskin({"fit", asset_, "-o", product, "--method", method, "--kernels", "600",
+                                  "--steps", "150", "--seed", "3", "--json", folder_ / "fit.json"});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     return json::parse(folder_.read("fit.json"), nullptr, false);
   }
 
   Image picture(const std::string& file) {
     const std::string png = folder_ / "picture.png";
-    const auto ran = runHeatskin({"render", file, "-o", png, "--mode", "pbr", "--size", "128", "--azimuth", "10"});
+    const auto ran =
+        runHeatskin({"render", file, "-o", png, "--mode", "pbr", "--size", "128", "--azimuth", "10"});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     auto image = readImage(png);
     EXPECT_TRUE(image);
@@ -129,7 +132,8 @@ TEST_F(NormalMapsTest, AreFittedAsSlopes) {
   smooth.materials[0].slots[slotOf("normal")].texture.texture = -1;
   const auto glb = encodeGlb(smooth);
   ASSERT_TRUE(glb);
-  const Image flat = picture(folder_.write("flat.glb", {reinterpret_cast<const char*>(glb->data()), glb->size()}));
+  const Image flat =
+      picture(folder_.write("flat.glb", {reinterpret_cast<const char*>(glb->data()), glb->size()}));
   EXPECT_LT(levels(truth, fitted), 0.3 * levels(truth, flat));
 }
 
@@ -143,8 +147,8 @@ TEST_F(NormalMapsTest, AreFittedAsResidualsWithOtherMethods) {
 
 TEST_F(NormalMapsTest, CanBeLeftOut) {
   const std::string product = folder_ / "plain.glb";
-  const auto ran = runHeatskin({"fit", asset_, "-o", product, "--channels", "base_color", "--kernels", "200", "--steps",
-                                "20", "--json", folder_ / "fit.json"});
+  const auto ran = runHeatskin({"fit", asset_, "-o", product, "--channels", "base_color", "--kernels", "200",
+                                "--steps", "20", "--json", folder_ / "fit.json"});
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_NE(folder_.read("plain.glb").find("normalTexture"), std::string::npos);
 }

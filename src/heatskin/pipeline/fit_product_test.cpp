@@ -68,8 +68,8 @@ TEST_P(FitProductMethod, BuildsOneSurfaceAndOneEvaluator) {
   EXPECT_EQ(fileBytes(job.output), outcome->bytes);
   EXPECT_EQ(folder.read("out.toml"), configToml(outcome->config));
 
-  // The figures are those of the file, and the texture is the one a stranger finds in it: to the bit, or, where
-  // he follows charts instead of searching, to the last digits of single precision.
+  // The figures are those of the file, and the texture is the one a stranger finds in it: to the bit, or,
+  // where he follows charts instead of searching, to the last digits of single precision.
   const auto opened = openProduct(job.output, quietly());
   ASSERT_TRUE(opened) << opened.error().message;
   EXPECT_EQ(surfacesBuilt() - surfaces, 2u);
