@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "heatskin/appearance/shading_normals.h"
 #include "heatskin/appearance/texels.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/io/color_space.h"

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "heatskin/appearance/shading_normals.h"
 #include "heatskin/appearance/slot_appearance.h"
 #include "heatskin/base/channel_layout.h"
 #include "heatskin/base/vec.h"
@@ -21,6 +20,8 @@
 #include "heatskin/surface/surface.h"
 
 namespace heatskin {
+
+class ShadingNormals;
 
 /// Colour and visibility at points of the surface that was built from the same asset. Holds what it needs
 /// (images are shared with the asset): asset and surface may go away.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "heatskin/appearance/shading_normals.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/plural.h"
 #include "heatskin/surface/closest_point.h"

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "heatskin/appearance/shading_normals.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/io/color_space.h"
 #include "heatskin/rendering/supersampling.h"
