@@ -15,8 +15,11 @@ if stage build_asan scripts/build.sh asan "$jobs" heatskin_cli "${modules[@]/#/t
   # The release tests of the command line drive the sanitised program: what they do themselves needs no sanitiser.
   say "command line, AddressSanitizer and UBSan"
   if stage build_cli_tests scripts/build.sh release "$jobs" test_cli; then
+    # Not those that are mostly about other programs, or many fits in a row of what others fit, too: they would take longer
+    # than everything else together.
     HEATSKIN_BINARY=$PWD/build-asan/heatskin HEATSKIN_BINARY_SANITIZED=1 \
-      scripts/run_ctest.sh build asan_cli -j "$jobs" -R '^cli/'
+      scripts/run_ctest.sh build asan_cli -j "$jobs" -R '^cli/' \
+      -E 'OtherToolsTest|MikkTSpace|BenchCli|StudyCli|RdTest|ChannelsTest.TheSameBytes|EvalTest.TheFallback'
   fi
 fi
 
