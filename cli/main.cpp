@@ -26,6 +26,7 @@
 #include "heatskin/kernels/simd_level.h"
 #include "heatskin/version.h"
 
+#include "cli/build_commit.h"
 #include "cli/console.h"
 #include "cli/interrupt.h"
 #include "cli/number_options.h"
@@ -252,7 +253,11 @@ Result<void> run(const std::vector<std::string>& arguments, Console& console) {
   }
   const std::string& first = arguments[0];
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-  if (first == "--version") return console.writeStdout(fmt::format("heatskin {}\n", kVersion));
+  if (first == "--version") {
+    const std::string_view commit = buildCommit();
+    return console.writeStdout(
+        fmt::format("heatskin {}{}\n", kVersion, commit.empty() ? "" : fmt::format(" ({})", commit)));
+  }
   if (first == "help" && rest.size() == 1) return run({rest[0], "--help"}, console);
   if (first == "--help" || first == "-h" || first == "help") return console.writeStdout(overview());
   if (first.starts_with('-')) {

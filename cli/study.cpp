@@ -26,6 +26,7 @@
 #include "heatskin/version.h"
 
 #include "bench/harness.h"
+#include "cli/build_commit.h"
 #include "cli/interrupt.h"
 #include "cli/remedies.h"
 #include "cli/verb.h"
@@ -184,7 +185,10 @@ class StudyVerb : public Verb {
   }
 
   /// What rows and fits belong to, besides their own identity.
-  static std::string programVersion() { return fmt::format("{} {}", kVersion, simdLevel()); }
+  static std::string programVersion() {
+    const std::string_view commit = buildCommit();
+    return fmt::format("{} {}{}{}", kVersion, simdLevel(), commit.empty() ? "" : " ", commit);
+  }
 
   void planFiles(Session& session, const std::vector<std::string>& studies) {
     std::vector<std::string> files;
@@ -270,10 +274,9 @@ class StudyVerb : public Verb {
   }
 
   Result<void> write(Session& session, const study::Study& study, const std::vector<study::StudyRow>& rows) {
-    const study::ReportHeader header{
-        name_ == kMerge ? std::string("heatskin study merge FOLDERS -o DIR") : commandText(),
-        std::string(kVersion), std::string(simdLevel())};
-    const auto files = study::studyFiles(study, rows, folder_ / "rows", header);
+    const auto files =
+        study::studyFiles(study, rows, folder_ / "rows",
+                          name_ == kMerge ? "heatskin study merge FOLDERS -o DIR" : commandText());
     std::vector<FileContent> contents;
     for (const auto& [name, text] : files)
       contents.push_back({folder_ / name, {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()}});
@@ -300,6 +303,9 @@ class StudyVerb : public Verb {
                    {"tables", oneLine(displayPath(folder_ / (std::string(study.name()) + ".md")))}});
     if (failed > 0)
       console.warning(fmt::format("{} failed; their rows have the reasons", counted(failed, "run", "runs")));
+    if (const auto programs = study::programsOf(rows); programs.size() > 1)
+      console.warning(fmt::format("{}: rows are of several builds of heatskin: {}", study.name(),
+                                  oneLine(fmt::format("{}", fmt::join(programs, "; ")))));
     summary_[std::string(study.name())] = {
         {"runs", rows.size()}, {"failed", failed}, {"summary", report.summary}};
     return {};

@@ -37,7 +37,14 @@ endforeach()
 
 heatskin_unity(heatskin_verbs)
 heatskin_unity(heatskin_benches)
-add_executable(heatskin_cli $<TARGET_OBJECTS:heatskin_verbs> $<TARGET_OBJECTS:heatskin_benches>)
+set(build_commit ${PROJECT_BINARY_DIR}/generated/build_commit.cpp)
+add_custom_target(heatskin_build_commit BYPRODUCTS ${build_commit}
+                  COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR} -D OUTPUT=${build_commit}
+                          -P ${PROJECT_SOURCE_DIR}/cmake/write_build_commit.cmake
+                  COMMENT "Which commit this is")
+add_executable(heatskin_cli $<TARGET_OBJECTS:heatskin_verbs> $<TARGET_OBJECTS:heatskin_benches> ${build_commit})
+add_dependencies(heatskin_cli heatskin_build_commit)
+target_include_directories(heatskin_cli PRIVATE ${PROJECT_SOURCE_DIR})
 # zlib for the exact distances of bench unfolding.
 target_link_libraries(heatskin_cli PRIVATE heatskin heatskin_flags fmt::fmt TBB::tbb ZLIB::ZLIB)
 set_target_properties(heatskin_cli PROPERTIES OUTPUT_NAME heatskin LINKER_LANGUAGE CXX
@@ -77,6 +84,13 @@ if(HEATSKIN_TESTS)
                        PASS_REGULAR_EXPRESSION "links libpng.*needs [^\n]*png_")
   set_tests_properties(core/program core/links_of_core_program core/links_of_heatskin_cli PROPERTIES
                        TIMEOUT ${HEATSKIN_HANG_LIMIT})
+
+  # Which commits are another program.
+  add_test(NAME build_commit
+           COMMAND ${CMAKE_COMMAND} -D SCRIPT=${PROJECT_SOURCE_DIR}/cmake/write_build_commit.cmake
+                   -D FOLDER=${PROJECT_BINARY_DIR}/Testing/build_commit
+                   -P ${PROJECT_SOURCE_DIR}/tests/build_commit/check_build_commit.cmake)
+  set_tests_properties(build_commit PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
 
   # A folder includes only folders above it; and whether the checker would notice.
   find_program(PYTHON3 python3 REQUIRED)

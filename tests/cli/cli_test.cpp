@@ -95,7 +95,8 @@ TEST(Cli, EveryVerbHasHelpWithAnExampleAndTheCommonOptions) {
 TEST(Cli, VersionIsOneLine) {
   const auto outcome = runHeatskin({"--version"});
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_TRUE(std::regex_match(outcome.out, std::regex("heatskin [0-9]+\\.[0-9]+\\.[0-9]+\n")))
+  EXPECT_TRUE(std::regex_match(
+      outcome.out, std::regex("heatskin [0-9]+\\.[0-9]+\\.[0-9]+( \\([0-9a-f]{10,}(\\+[0-9a-f]{8})?\\))?\n")))
       << outcome.out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -91,16 +92,24 @@ std::string rowsCsv(std::span<const StudyRow> rows, bool values, bool timing) {
   return text;
 }
 
+std::vector<std::string> programsOf(std::span<const StudyRow> rows) {
+  std::set<std::string> programs;
+  for (const StudyRow& row : rows)
+    programs.insert(row.program.empty() ? "of an unknown build" : row.program);
+  return {programs.begin(), programs.end()};
+}
+
 std::vector<std::pair<std::string, std::string>> studyFiles(const Study& study,
                                                             std::span<const StudyRow> rows,
                                                             const std::filesystem::path& row_folder,
-                                                            const ReportHeader& header) {
+                                                            const std::string& command) {
   const StudyReport report = study.report(rows, row_folder);
   const std::string name(study.name());
 
-  Json json = {{"study", name},        {"title", report.title},     {"version", header.version},
-               {"simd", header.simd},  {"command", header.command}, {"summary", report.summary},
-               {"rows", Json::array()}};
+  const std::vector<std::string> programs = programsOf(rows);
+
+  Json json = {{"study", name},      {"title", report.title},     {"programs", programs},
+               {"command", command}, {"summary", report.summary}, {"rows", Json::array()}};
   std::size_t failed = 0;
   for (const StudyRow& row : rows) {
     Json entry = {{"run", row.name}};
@@ -117,7 +126,7 @@ std::vector<std::pair<std::string, std::string>> studyFiles(const Study& study,
     json["rows"].push_back(std::move(entry));
   }
 
-  std::string markdown = fmt::format("# {}\n\n```sh\n{}\n```\n\n", report.title, header.command);
+  std::string markdown = fmt::format("# {}\n\n```sh\n{}\n```\n\n", report.title, command);
   for (const std::string& sentence : report.lead)
     markdown += sentence + "\n";
   if (!report.figure.empty()) markdown += fmt::format("\n![{}]({}.svg)\n", report.title, name);
@@ -133,9 +142,8 @@ std::vector<std::pair<std::string, std::string>> studyFiles(const Study& study,
   markdown += "\n";
   for (const std::string& note : report.notes)
     markdown += "- " + note + "\n";
-  markdown +=
-      fmt::format("- {}, {} failed; heatskin {}, {}. All rows: `{}.csv`, `{}.json`.\n",
-                  plural(rows.size(), "run", "runs"), failed, header.version, header.simd, name, name);
+  markdown += fmt::format("- {}, {} failed; heatskin {}. All rows: `{}.csv`, `{}.json`.\n",
+                          plural(rows.size(), "run", "runs"), failed, fmt::join(programs, "; "), name, name);
 
   std::vector<std::pair<std::string, std::string>> files = {
       {name + ".json", json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"},

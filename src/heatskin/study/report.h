@@ -15,17 +15,15 @@
 
 namespace heatskin::study {
 
-struct ReportHeader {
-  std::string command;  ///< that makes the tables, for people
-  std::string version;  ///< of the program
-  std::string simd;     ///< level in use: results differ in the last digits from level to level
-};
-
-/// Names and contents of the files of a study. Rows are in the order of the tables.
+/// Names and contents of the files of a study. Rows are in the order of the tables; `command` makes them, for
+/// people.
 std::vector<std::pair<std::string, std::string>> studyFiles(const Study& study,
                                                             std::span<const StudyRow> rows,
                                                             const std::filesystem::path& row_folder,
-                                                            const ReportHeader& header);
+                                                            const std::string& command);
+
+/// The programs that made the rows, each once, in order: one, unless rows of several builds are mixed.
+std::vector<std::string> programsOf(std::span<const StudyRow> rows);
 
 /// Rows as comma-separated values: the run's name, its description, what `parts` of the rows have, the error.
 /// Keys of objects inside are joined by dots; lists are JSON.

@@ -55,24 +55,37 @@ TEST(StudyFiles, KeepTimesApart) {
   StudyRow slow = someRow();
   slow.timing["seconds"] = 99.5;
   const std::vector<StudyRow> rows = {someRow()}, slow_rows = {slow};
-  const auto files = studyFiles(Sample(false), rows, "", {"heatskin", "1", "AVX2"}),
-             others = studyFiles(Sample(false), slow_rows, "", {"heatskin", "1", "AVX2"});
+  const auto files = studyFiles(Sample(false), rows, "", "heatskin"),
+             others = studyFiles(Sample(false), slow_rows, "", "heatskin");
   ASSERT_EQ(files.size(), 5u);
   for (std::size_t i = 0; i < 4; ++i)
     EXPECT_EQ(files[i], others[i]) << files[i].first;
   EXPECT_EQ(files[4].first, "sample_timing.csv");
   EXPECT_NE(files[4], others[4]);
-  const auto timed = studyFiles(Sample(true), slow_rows, "", {"heatskin", "1", "AVX2"});
+  const auto timed = studyFiles(Sample(true), slow_rows, "", "heatskin");
   ASSERT_EQ(timed.size(), 4u);
   EXPECT_NE(timed[0].second.find("99.5"), std::string::npos);
   EXPECT_NE(timed[1].second.find("99.5"), std::string::npos);
+}
+
+// Rows of several builds may be merged, but not unseen.
+TEST(StudyFiles, NameThePrograms) {
+  std::vector<StudyRow> rows = {someRow(), someRow(), someRow()};
+  rows[0].program = rows[2].program = "1 AVX2 bbb";
+  rows[1].program = "1 AVX2 aaa";
+  EXPECT_EQ(programsOf(rows), (std::vector<std::string>{"1 AVX2 aaa", "1 AVX2 bbb"}));
+  const auto files = studyFiles(Sample(false), rows, "", "heatskin");
+  EXPECT_EQ(Json::parse(files[0].second)["programs"], Json({"1 AVX2 aaa", "1 AVX2 bbb"}));
+  EXPECT_NE(files[2].second.find("heatskin 1 AVX2 aaa; 1 AVX2 bbb."), std::string::npos);
+  rows[1].program = "";
+  EXPECT_EQ(programsOf(rows).size(), 2u) << "a row from before rows named their program";
 }
 
 TEST(StudyFiles, ErrorsAreAColumn) {
   StudyRow failed = someRow();
   failed.error = "the time limit was reached";
   const std::vector<StudyRow> rows = {someRow(), failed};
-  const auto files = studyFiles(Sample(false), rows, "", {"heatskin", "1", "AVX2"});
+  const auto files = studyFiles(Sample(false), rows, "", "heatskin");
   const Json json = Json::parse(files[0].second);
   EXPECT_TRUE(json["rows"][0]["error"].is_null());
   EXPECT_EQ(json["rows"][1]["error"], "the time limit was reached");

@@ -42,6 +42,7 @@ Json rowJson(std::string_view study, const StudyRow& row, std::string_view finge
   return {{"study", study},
           {"name", row.name},
           {"fingerprint", fingerprint},
+          {"program", row.program},
           {"place", row.place},
           {"work", row.work},
           {"values", row.values},
@@ -73,6 +74,7 @@ std::optional<StudyRow> rowOf(const Json& json, std::string_view study, std::str
   row.values = json["values"];
   row.timing = json["timing"];
   if (json.contains("error") && json["error"].is_string()) row.error = json["error"];
+  if (json.contains("program") && json["program"].is_string()) row.program = json["program"];
   return row;
 }
 
@@ -322,6 +324,7 @@ class Running {
     StudyRow& row = rows_[i];
     row.name = runs_[i].name;
     row.place = placeOf(i);
+    row.program = options_.version;
     row.work = runIdentity(runs_[i].work);
     row.values = row.timing = Json::object();
     const auto outcome = readJson(child.scratch / "outcome.json");

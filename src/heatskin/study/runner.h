@@ -22,7 +22,7 @@ struct RunnerOptions {
 
   double max_seconds = 0;     ///< of a run; its process group is killed then. 0: any
   std::size_t max_bytes = 0;  ///< of address space of a run; 0: any. Not in sanitised builds
-  std::string version;        ///< of the program: rows of another one are not used
+  std::string version;        ///< of the program, its build: rows of another one are not used
   bool fresh = false;         ///< repeat finished runs
 
   /// The command that executes a run: it reads the run's work (JSON) from one file and writes what it found,

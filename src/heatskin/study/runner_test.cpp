@@ -112,7 +112,9 @@ TEST_F(Runner, FinishedRunsAreNotRepeatedAndFailedOnesAre) {
   // Another version, another description or the wish to repeat makes another run.
   RunnerOptions other = options();
   other.version = "2";
-  rowsOf(good, other);
+  EXPECT_EQ(again[0].program, "1");
+  EXPECT_EQ(rowsOf(good, other)[0].program, "2");
+  EXPECT_EQ(readRows("test", folder_.path())[0].program, "2");
   EXPECT_EQ(count(), 2);
   other.fresh = true;
   rowsOf(good, other);

@@ -63,7 +63,8 @@ struct StudyRow {
   std::string name;
   std::size_t place = 0;  ///< in the plan it was part of
   Json work, values, timing;
-  std::string error;  ///< empty: none
+  std::string error;         ///< empty: none
+  std::string program = {};  ///< RunnerOptions::version when it was made; empty: not known
 
   /// A number of `values`, then of `timing`; not-a-number if there is none.
   double number(std::string_view key) const;

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string_view>
+
+namespace heatskin::cli {
+
+/// The commit this program was made from: the last one that changed what it is made of (no tests, no
+/// documents), ten digits; with "+" and eight digits of what differed from it in the work tree, if anything
+/// did. Empty if the sources were no work tree of git.
+std::string_view buildCommit();
+
+}  // namespace heatskin::cli
