@@ -91,8 +91,7 @@ class VariantReader {
 }  // namespace
 
 void readVariants(const Document& document, NoticeList& notices, Asset& asset) {
-  const Json* names =
-      arrayOf(memberOf(memberOf(&document.root, "extensions"), kExtension), "variants");
+  const Json* names = arrayOf(memberOf(memberOf(&document.root, "extensions"), kExtension), "variants");
   if (names == nullptr) return;
   VariantReader reader(notices, asset);
   reader.readNames(*names);

@@ -54,8 +54,7 @@ void setLook(Asset& asset, const VariantLook& look) {
 
 void unsetLook(Asset& asset, const Asset& original, const VariantLook& look) {
   for (const VariantLook::Change& change : look.changes)
-    primitiveOf(asset, change).material =
-        original.meshes[change.mesh].primitives[change.primitive].material;
+    primitiveOf(asset, change).material = original.meshes[change.mesh].primitives[change.primitive].material;
 }
 
 Result<void> selectVariant(Asset& asset, const std::string& name) {
