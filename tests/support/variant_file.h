@@ -62,8 +62,9 @@ inline GltfBuilder variantFile() {
                {"material", i == 0 ? 0 : 3}});
   }
   const std::size_t waves = addPicture(b, [](int x, int y) { return std::array{30 * x, 30 * y, 90}; });
-  const std::size_t stripes =
-      addPicture(b, [](int x, int y) { return std::array{x < 4 ? 230 : 20, 60, 25 * (7 - y)}; });
+  const std::size_t stripes = addPicture(b, [](int x, int y) {
+    return std::array{x < 4 ? 230 : 20, 60, 25 * (7 - y)};
+  });
   const auto textured = [](const char* name, std::size_t texture) {
     return Json{{"name", name}, {"pbrMetallicRoughness", {{"baseColorTexture", {{"index", texture}}}}}};
   };
@@ -74,10 +75,9 @@ inline GltfBuilder variantFile() {
   b.json["extensionsUsed"] = {"KHR_materials_variants"};
   b.json["extensions"]["KHR_materials_variants"]["variants"] = {
       {{"name", "stripes"}}, {{"name", "plain"}}, {{"name", "usual"}}};
-  b.primitive(0)["extensions"]["KHR_materials_variants"]["mappings"] = {
-      {{"material", 1}, {"variants", {0}}},
-      {{"material", 2}, {"variants", {1}}},
-      {{"material", 0}, {"variants", {2}}}};
+  b.primitive(0)["extensions"]["KHR_materials_variants"]["mappings"] = {{{"material", 1}, {"variants", {0}}},
+                                                                        {{"material", 2}, {"variants", {1}}},
+                                                                        {{"material", 0}, {"variants", {2}}}};
   return b;
 }
 

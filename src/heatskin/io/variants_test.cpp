@@ -91,10 +91,14 @@ TEST(Variants, WhatCannotBeUsedIsLeftOutWithANotice) {
     EXPECT_TRUE(warned(asset));
     return asset;
   };
-  EXPECT_EQ(broken([](GltfBuilder& b) { mappings(b)[0]["variants"] = {99}; }).meshes[0].primitives[0].variants.size(),
+  EXPECT_EQ(broken([](GltfBuilder& b) { mappings(b)[0]["variants"] = {99}; })
+                .meshes[0]
+                .primitives[0]
+                .variants.size(),
             2u);
-  EXPECT_EQ(broken([](GltfBuilder& b) { mappings(b)[0]["material"] = 4; }).meshes[0].primitives[0].variants.size(),
-            2u);
+  EXPECT_EQ(
+      broken([](GltfBuilder& b) { mappings(b)[0]["material"] = 4; }).meshes[0].primitives[0].variants.size(),
+      2u);
   for (const Json& wrong : {Json(-1), Json("1"), Json(1.5), Json(nullptr), Json::object()}) {
     broken([&](GltfBuilder& b) { mappings(b)[0]["material"] = wrong; });
     broken([&](GltfBuilder& b) { mappings(b)[0]["variants"] = {wrong}; });

@@ -199,7 +199,7 @@ TEST(MaterialVariants, DamagedValuesAreRefused) {
   };
   ASSERT_TRUE(open(good, raw.views));
   const auto view = good["variants"][0]["bufferView"].get<std::size_t>();
-  for (std::vector<RawExtension::View> views = raw.views; RawExtension::View& v : views) {
+  for (std::vector<RawExtension::View> views = raw.views; RawExtension::View & v : views) {
     if (v.index != view) continue;
     const std::vector<std::uint8_t> bytes = v.bytes;
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, bytes.size() / 2, bytes.size() - 1}) {

@@ -59,7 +59,8 @@ class ValueSolve : public ::testing::Test {
 
 TEST_F(ValueSolve, TheSameTargetLeavesValuesAlone) {
   const FunctionTarget base = ringTarget(*surface_, false);
-  const KernelSet same = solveValues(*fitted_.evaluator, fitted_.kernels, *surface_, base, base, config_.train);
+  const KernelSet same =
+      solveValues(*fitted_.evaluator, fitted_.kernels, *surface_, base, base, config_.train);
   EXPECT_TRUE(sameKernels(same, fitted_.kernels));
 }
 
@@ -89,7 +90,8 @@ TEST_F(ValueSolve, AnotherTargetIsReachedAndKernelsFarFromItStay) {
 TEST_F(ValueSolve, DoesNotDependOnThreads) {
   const FunctionTarget base = ringTarget(*surface_, false), target = ringTarget(*surface_, true);
   setThreadCount(1);
-  const KernelSet one = solveValues(*fitted_.evaluator, fitted_.kernels, *surface_, base, target, config_.train);
+  const KernelSet one =
+      solveValues(*fitted_.evaluator, fitted_.kernels, *surface_, base, target, config_.train);
   setThreadCount(3);
   const KernelSet three =
       solveValues(*fitted_.evaluator, fitted_.kernels, *surface_, base, target, config_.train);
