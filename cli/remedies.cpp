@@ -3,7 +3,6 @@
 #include <string_view>
 
 #include "heatskin/base/result.h"
-#include "heatskin/pipeline/pipeline.h"
 
 namespace heatskin::cli {
 namespace {
@@ -24,7 +23,6 @@ constexpr Remedy kRemedies[] = {
     {error_code::kOtherShape,
      "; kernels can be attached to the same triangles only, and carrying them over to another shape is not "
      "possible yet"},
-    {error_code::kTooManyVariants, " (fit --no-variants fits the default materials alone)"},
     {error_code::kNoCheckpoint, "; start without --resume"},
     {error_code::kDamagedCheckpoint, "; start over without --resume"},
     {error_code::kOtherCheckpoint, " or start over without --resume"},

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
-#include <set>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,50 +18,57 @@ namespace {
 constexpr std::size_t kComparedAt = std::size_t{1} << 13;
 
 /// What a group may have left over, root mean square, as part of its range: two levels of eight bits.
-constexpr float kHardlySeen = 2.0f / 255;
+constexpr double kHardlySeen = 2.0 / 255;
 
-using Columns = Eigen::MatrixXf;  // [points, channels]
-
-/// Values about their means; 0 where the target does not count.
-Columns centredValues(const FitTarget& target, std::span<const SurfacePoint> points) {
-  const std::size_t channels = target.layout().size();
-  std::vector<float> values(points.size() * channels), seen(points.size());
-  unitValues(target, points, values);
-  target.visibilities(points, seen);
-  Columns columns(static_cast<Eigen::Index>(points.size()), static_cast<Eigen::Index>(channels));
-  for (std::size_t c = 0; c < channels; ++c) {
-    const auto column = static_cast<Eigen::Index>(c);
-    const auto counts = [&](std::size_t i) {
-      return seen[i] > 0 && (constantChannels(target, points[i].face) >> c & 1) == 0;
-    };
-    double sum = 0, count = 0;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      if (!counts(i)) continue;
-      sum += static_cast<double>(values[i * channels + c]);
-      ++count;
-    }
-    const auto mean = static_cast<float>(count > 0 ? sum / count : 0.0);
-    for (std::size_t i = 0; i < points.size(); ++i)
-      columns(static_cast<Eigen::Index>(i), column) = counts(i) ? values[i * channels + c] - mean : 0.0f;
-  }
-  return columns;
-}
-
-/// A group of a look, and what is left of it once those already there are taken away.
-struct Candidate {
-  std::size_t look = 0, group = 0;
-  Columns left;
-
-  float size() const { return std::sqrt(left.squaredNorm() / static_cast<float>(left.size())); }
+/// Values of a look at the compared points, and where its groups count: seen, not constant, and on a
+/// primitive that looks different from the default.
+struct LookValues {
+  Eigen::MatrixXd values;                       // [points, channels]
+  std::vector<std::vector<Eigen::Index>> rows;  // [groups] of values that count
 };
 
-/// Takes the direction of a column out of others.
-void takeOut(const Eigen::VectorXf& column, std::vector<Candidate>& from) {
-  const float squared = column.squaredNorm();
-  constexpr float kNothing = 1e-6f;  // of the points: a hundredth of a level
-  if (!(squared > kNothing * static_cast<float>(column.size()))) return;
-  for (Candidate& candidate : from)
-    candidate.left -= column * ((column.transpose() * candidate.left) / squared);
+LookValues lookValues(const FitTarget& target, std::span<const SurfacePoint> points,
+                      const std::function<bool(std::uint32_t face)>& changed) {
+  const ChannelLayout& layout = target.layout();
+  std::vector<float> values(points.size() * layout.size()), seen(points.size());
+  unitValues(target, points, values);
+  target.visibilities(points, seen);
+  LookValues look;
+  using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  look.values = Eigen::Map<const RowMajor>(values.data(), static_cast<Eigen::Index>(points.size()),
+                                           static_cast<Eigen::Index>(layout.size()))
+                    .cast<double>();
+  look.rows.resize(layout.groups().size());
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!(seen[i] > 0) || !changed(points[i].face)) continue;
+    const std::uint32_t constant = target.constantGroups(points[i].face);
+    for (std::size_t g = 0; g < look.rows.size(); ++g) {
+      if ((constant >> g & 1) == 0) look.rows[g].push_back(static_cast<Eigen::Index>(i));
+    }
+  }
+  return look;
+}
+
+/// What linear regression on `known` columns leaves of a group's columns, root mean square over all points.
+double leftOver(const LookValues& look, std::size_t g, const ChannelGroup& group,
+                const std::vector<Eigen::VectorXd>& known) {
+  const std::vector<Eigen::Index>& rows = look.rows[g];
+  if (rows.empty()) return 0;
+  const auto count = static_cast<Eigen::Index>(rows.size());
+  const auto columns = static_cast<Eigen::Index>(known.size());
+  Eigen::MatrixXd from(count, columns + 1);
+  from.col(columns).setOnes();
+  for (Eigen::Index c = 0; c < columns; ++c)
+    from.col(c) = known[static_cast<std::size_t>(c)](rows);
+  const Eigen::MatrixXd to = look.values(
+      rows, Eigen::seqN(static_cast<Eigen::Index>(group.first), static_cast<Eigen::Index>(group.count)));
+  // Columns may depend on each other: a little of the identity, far below a level of eight bits.
+  constexpr double kRidge = 1e-6;
+  Eigen::MatrixXd squares = from.transpose() * from;
+  squares.diagonal().array() += kRidge * static_cast<double>(count);
+  const Eigen::MatrixXd left = to - from * squares.ldlt().solve(from.transpose() * to);
+  return std::sqrt(left.squaredNorm() /
+                   static_cast<double>(static_cast<std::size_t>(look.values.rows()) * group.count));
 }
 
 ChannelLayout layoutOf(std::vector<ChannelGroup> groups) {
@@ -82,48 +88,44 @@ VariantTarget::VariantTarget(const Asset& asset, const Surface& surface, const A
   };
   note(base_);
   const std::vector<SurfacePoint> points = sampleSurface(surface, kComparedAt, 0);
-  std::vector<Candidate> candidates;
+  const auto groups_of_layout = layout.groups();
+  std::vector<LookValues> values;
   Asset other = asset;
-  for (std::size_t l = 0; l < looks.size(); ++l) {
-    setLook(other, looks[l]);
+  for (const VariantLook& look : looks) {
+    setLook(other, look);
     const Appearance appearance(other, surface, {base.images().begin(), base.images().end()});
     const AppearanceTarget target(appearance, filter, layout);
     note(target);
-    const Columns columns = centredValues(target, points);
-    for (std::size_t g = 0; g < layout.groups().size(); ++g) {
-      const ChannelGroup& group = layout.groups()[g];
-      candidates.push_back({l, g,
-                            columns.middleCols(static_cast<Eigen::Index>(group.first),
-                                               static_cast<Eigen::Index>(group.count))});
-    }
-    unsetLook(other, asset, looks[l]);
+    values.push_back(lookValues(target, points, [&](std::uint32_t face) {
+      return appearance.faceMaterial(face) != base.faceMaterial(face);
+    }));
+    unsetLook(other, asset, look);
   }
-  // Gram and Schmidt, with the default's own columns first.
-  std::vector<Candidate> own(1);
-  own[0].left = centredValues(base_, points);
-  for (Eigen::Index c = 0; c < own[0].left.cols(); ++c) {
-    const Eigen::VectorXf column = own[0].left.col(c);
-    takeOut(column, candidates);
-    takeOut(column, own);
-  }
-  std::vector<std::pair<std::size_t, std::size_t>> chosen;
+  std::vector<Eigen::VectorXd> known;
+  const auto learn = [&](const Eigen::MatrixXd& columns, std::size_t first, std::size_t count) {
+    for (std::size_t c = first; c < first + count; ++c)
+      known.emplace_back(columns.col(static_cast<Eigen::Index>(c)));
+  };
+  learn(lookValues(base_, points, [](std::uint32_t) { return true; }).values, 0, layout.size());
+  std::vector<std::pair<std::size_t, std::size_t>> chosen;  // look and group
   std::size_t room = std::min(kMaxVariantChannels, kMaxChannels - layout.size());
   while (true) {
-    const Candidate* most = nullptr;
-    for (const Candidate& candidate : candidates) {
-      if (layout.groups()[candidate.group].count > room || candidate.size() <= kHardlySeen) continue;
-      if (most == nullptr || candidate.size() > most->size()) most = &candidate;
+    double most = kHardlySeen;
+    std::pair<std::size_t, std::size_t> best;
+    for (std::size_t l = 0; l < looks.size(); ++l) {
+      for (std::size_t g = 0; g < groups_of_layout.size(); ++g) {
+        if (groups_of_layout[g].count > room) continue;
+        const double left = leftOver(values[l], g, groups_of_layout[g], known);
+        if (left <= most) continue;
+        most = left;
+        best = {l, g};
+      }
     }
-    if (most == nullptr) break;
-    chosen.emplace_back(most->look, most->group);
-    room -= layout.groups()[most->group].count;
-    Columns columns = most->left;
-    for (Eigen::Index c = 0; c < columns.cols(); ++c) {
-      const Eigen::VectorXf column = columns.col(c);
-      takeOut(column, candidates);
-      for (Eigen::Index next = c + 1; next < columns.cols() && column.squaredNorm() > 0; ++next)
-        columns.col(next) -= column * (column.dot(columns.col(next)) / column.squaredNorm());
-    }
+    if (most == kHardlySeen) break;
+    chosen.push_back(best);
+    const ChannelGroup& group = groups_of_layout[best.second];
+    learn(values[best.first].values, group.first, group.count);
+    room -= group.count;
   }
 
   std::sort(chosen.begin(), chosen.end());

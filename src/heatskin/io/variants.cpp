@@ -32,7 +32,7 @@ std::vector<VariantLook> variantLooks(const Asset& asset) {
       for (const VariantMaterial& mapping : primitives[p].variants) {
         if (mapping.material == primitives[p].material) continue;
         for (const std::uint32_t variant : mapping.variants)
-          changes[variant].push_back({m, p, mapping.material, mapping.source});
+          changes[variant].push_back({m, p, mapping.material});
       }
     }
   }

@@ -20,7 +20,6 @@ struct VariantLook {
   struct Change {
     std::size_t mesh = 0, primitive = 0;  ///< of the asset
     int material = -1;                    ///< that it has instead
-    int mapping = -1;                     ///< VariantMaterial::source
 
     bool operator==(const Change&) const = default;
     auto operator<=>(const Change&) const = default;

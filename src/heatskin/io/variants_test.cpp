@@ -102,7 +102,7 @@ TEST(Variants, WhatCannotBeUsedIsLeftOutWithANotice) {
   for (const Json& wrong : {Json(-1), Json("1"), Json(1.5), Json(nullptr), Json::object()}) {
     broken([&](GltfBuilder& b) { mappings(b)[0]["material"] = wrong; });
     broken([&](GltfBuilder& b) { mappings(b)[0]["variants"] = {wrong}; });
-    broken([&](GltfBuilder& b) { names(b)[0]["name"] = wrong; });
+    if (!wrong.is_string()) broken([&](GltfBuilder& b) { names(b)[0]["name"] = wrong; });
     broken([&](GltfBuilder& b) { mappings(b)[0] = wrong; });
   }
   const Asset twice = broken([](GltfBuilder& b) { names(b)[1]["name"] = "stripes"; });

@@ -156,8 +156,7 @@ Result<Product> readBack(const FitJob& job, const FitOutcome& outcome, const Pro
 Result<void> checkLooks(const Asset& asset, std::span<const VariantLook> looks) {
   if (looks.size() <= kMaxLooks) return {};
   return inputError(fmt::format("{}has {} material variants that differ, more than {}", prefixOf(asset),
-                                grouped(looks.size()), kMaxLooks),
-                    error_code::kTooManyVariants);
+                                grouped(looks.size()), kMaxLooks));
 }
 
 /// The kernels with the channels of `layout` alone, which are their first ones.

@@ -12,7 +12,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "heatskin/appearance/appearance.h"
@@ -165,11 +164,8 @@ struct FittedVariant {
   std::optional<Evaluation> evaluation;  ///< on the surface alone; nothing if cancelled or not asked for
 };
 
-/// Looks of material variants that a fit can have; more is refused, with this code.
+/// Looks of material variants that a fit can have; more is refused (forgetVariants() helps).
 inline constexpr std::size_t kMaxLooks = 64;
-namespace error_code {
-inline constexpr std::string_view kTooManyVariants = "too_many_variants";
-}
 
 /// What came of it.
 struct FitOutcome {

@@ -41,7 +41,10 @@ MaterialStripper::MaterialStripper(GltfDocument& document, const Asset& asset, c
       const Mesh& mesh = asset.meshes[change.mesh];
       const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
                              static_cast<std::size_t>(mesh.primitives[change.primitive].source));
-      look_of_.try_emplace({key, change.mapping}, l + 1);
+      // Several mappings may name one material.
+      for (const VariantMaterial& mapping : mesh.primitives[change.primitive].variants) {
+        if (mapping.material == change.material) look_of_.try_emplace({key, mapping.source}, l + 1);
+      }
     }
   }
 }

@@ -60,8 +60,11 @@ std::map<MaterialUse, SlotSums> useSums(const Asset& asset, const Surface& surfa
       const Mesh& mesh = asset.meshes[change.mesh];
       const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
                              static_cast<std::size_t>(mesh.primitives[change.primitive].source));
-      if (const auto found = sums.find(key); found != sums.end())
-        result[{key, change.mapping}] = found->second;
+      const auto found = sums.find(key);
+      for (const VariantMaterial& mapping : mesh.primitives[change.primitive].variants) {
+        if (found != sums.end() && mapping.material == change.material)
+          result[{key, mapping.source}] = found->second;
+      }
     }
     unsetLook(other, asset, look);
   }

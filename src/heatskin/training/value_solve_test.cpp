@@ -30,7 +30,11 @@ FunctionTarget ringTarget(const Surface& surface, bool other) {
 class ValueSolve : public ::testing::Test {
  protected:
   void SetUp() override {
-    config_ = tinyConfig(60);
+    config_ = *presetConfig("draft");
+    config_.train.steps = 100;
+    config_.train.batch = 512;
+    config_.train.sampling.pool = 8000;
+    setKernelBudget(config_, 200);
     surface_ = std::make_shared<const Surface>(build(torus(40, 10, 0.15)));
     auto fitted = fit(*surface_, ringTarget(*surface_, false), config_);
     ASSERT_TRUE(fitted) << fitted.error().message;
@@ -72,7 +76,8 @@ TEST_F(ValueSolve, AnotherTargetIsReachedAndKernelsFarFromItStay) {
   EXPECT_EQ(after.lengths, before.lengths);
   EXPECT_EQ(after.mean, before.mean) << "most of the surface is the same";
   const double unsolved = error(before, target), solved = error(after, target);
-  EXPECT_LT(solved, 0.25 * unsolved);
+  EXPECT_LT(solved, 0.5 * unsolved);
+  EXPECT_LT(solved, 2 * error(before, base) + 0.01) << "as good as what was trained";
   std::size_t far = 0, moved = 0;
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (surface_->assetFromSurface()(surface_->position(before.positions[i])).x() > -0.6) continue;
