@@ -32,6 +32,7 @@ Result<FitOutcome> fitVariants(const LoadedAsset& asset, Fallback fallback = Fal
   FitJob job = smallJob();
   job.config.train.steps = 150;
   setKernelBudget(job.config, 300);
+  job.config.train.sampling.pool = 0;  // as many as the budget wants
   job.fallback = fallback;
   job.layout = *fitChannels(asset);
   return fitProduct(asset, job);

@@ -50,7 +50,10 @@ ChannelValues meanShift(const Surface& surface, const FitTarget& base, const Fit
 }  // namespace
 
 KernelSet solveValues(Evaluator& evaluator, const KernelSet& kernels, const Surface& surface,
-                      const FitTarget& base, const FitTarget& target, const TrainOptions& options) {
+                      const FitTarget& base, const FitTarget& target, const TrainOptions& given) {
+  TrainOptions options = given;
+  options.density.max_kernels = kernels.size();
+  followBudget(options);  // the size of the pool, unless it is given
   const ChannelLayout& layout = kernels.layout;
   const std::size_t channels = layout.size();
   const SamplePool pool(surface, target, options.sampling, options.seed);

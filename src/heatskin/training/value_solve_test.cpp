@@ -1,5 +1,6 @@
 #include "heatskin/training/value_solve.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <span>
@@ -77,16 +78,17 @@ TEST_F(ValueSolve, AnotherTargetIsReachedAndKernelsFarFromItStay) {
   EXPECT_EQ(after.mean, before.mean) << "most of the surface is the same";
   const double unsolved = error(before, target), solved = error(after, target);
   EXPECT_LT(solved, 0.5 * unsolved);
-  EXPECT_LT(solved, 2 * error(before, base) + 0.01) << "as good as what was trained";
-  std::size_t far = 0, moved = 0;
+  EXPECT_LT(solved, 0.03) << "although no kernel knows of the edge";
+  std::size_t far = 0;
+  float moved = 0;
   for (std::size_t i = 0; i < before.size(); ++i) {
     if (surface_->assetFromSurface()(surface_->position(before.positions[i])).x() > -0.6) continue;
     ++far;
     for (std::size_t c = 0; c < 3; ++c)
-      moved += std::abs(after.channels.row(i)[c] - before.channels.row(i)[c]) > 1e-4f ? 1 : 0;
+      moved = std::max(moved, std::abs(after.channels.row(i)[c] - before.channels.row(i)[c]));
   }
   EXPECT_GT(far, 5u);
-  EXPECT_EQ(moved, 0u);
+  EXPECT_LT(moved, 0.02f);
   // Red and blue are the same in both.
   for (std::size_t i = 0; i < before.size(); ++i)
     EXPECT_EQ(after.channels.row(i)[0], before.channels.row(i)[0]);
