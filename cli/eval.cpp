@@ -51,6 +51,7 @@ class Eval : public Verb {
                    "were fitted with")
         ->type_name("METHOD")
         ->check(CLI::IsMember(std::vector<std::string>(std::begin(kMethodNames), std::end(kMethodNames))));
+    addVariantOption(app, variant_);
     app.add_flag("--flip", options_.flip, "Also compute FLIP for views and atlas (takes some seconds)");
     app.add_option("--lpips-weights", lpips_weights_,
                    "Also compute LPIPS for views and atlas with the weights in FILE (.safetensors or .npz)")
@@ -114,12 +115,12 @@ class Eval : public Verb {
     options_.seed = session.common.seed;
     options_.five_frame_samples = five_frame_ ? five_frame_samples_ : 0;
 
-    const auto fitted = openProduct(session, file_, methodNamed(method_));
+    const auto fitted = openProduct(session, file_, methodNamed(method_), variant_);
     if (!fitted) return fitted.error();
     warnAbout(session, file_, fitted->product.notices);
     SurfaceOptions plain;
     plain.principal_axes = false;  // only colours are asked of the reference
-    const auto subject = openAsset(session, reference_, plain);
+    const auto subject = openAsset(session, reference_, plain, variant_);
     if (!subject) return subject.error();
     const auto reference = referenceOf(*fitted, *subject);
     if (!reference) return reference.error();
@@ -157,6 +158,7 @@ class Eval : public Verb {
         addMaterials(entry, *e, subject.asset);
       }
     }
+    json["variant"] = variant_.empty() ? Json() : Json(variant_);
     json["mapped_reference"] = reference.mapped();
     EvaluationOptions with_filter = options_;
     with_filter.filter = filter.value_or(fitFilter(product.info));
@@ -172,6 +174,7 @@ class Eval : public Verb {
     json["peak_rss_mb"] = jsonNumber(static_cast<double>(peakResidentBytes()) * 1e-6);
     json["model_bytes"] = product.model_bytes;
     json["chart_bytes"] = product.chart_bytes;
+    json["variant_bytes"] = product.variant_bytes;
     json["bytes_per_kernel"] = jsonNumber(product.bytesPerKernel());
     json["method"] = methodName(fitted.texture.options());
     json["fitted_method"] = methodName(product.options);
@@ -196,6 +199,7 @@ class Eval : public Verb {
       }
     }
     if (fallback) rows.emplace_back("without kernels", fmt::format("PSNR {} dB", fixed(*fallback, 2)));
+    if (!variant_.empty()) rows.emplace_back("variant", oneLine(variant_));
     rows.emplace_back("kernels", kernelsInBytes(product));
     rows.emplace_back("fit",
                       fmt::format("method {}{}{}, {}, seed {}", methodName(product.options),
@@ -261,7 +265,7 @@ class Eval : public Verb {
 
   const CLI::App* app_ = nullptr;
   std::string file_, reference_, report_, lpips_weights_, method_;
-  std::string filter_;
+  std::string filter_, variant_;
   float error_full_ = kErrorFull;
   bool five_frame_ = false;
   int five_frame_samples_ = kFiveFrameSamples;

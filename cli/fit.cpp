@@ -129,6 +129,11 @@ class Fit : public Verb {
                  "Leave out where each kernel reaches: the smallest file, but only heatskin itself can then\n"
                  "evaluate it exactly");
     app.add_flag("--keep-textures", keep_textures_, "The same as --fallback original")->excludes(fallback);
+    app.add_flag(
+        "--no-variants", no_variants_,
+        "Fit the default materials alone; material variants (KHR_materials_variants) stay in the file "
+        "as they\n"
+        "are. By default kernels have values for every variant");
     app.add_flag("--extras", extras_,
                  "Also write the kernels into the scene's extras, which programs keep that drop extensions "
                  "they do\n"
@@ -176,6 +181,7 @@ class Fit : public Verb {
     }
     auto asset = readAsset(session, asset_);
     if (!asset) return asset.error();
+    if (no_variants_) forgetVariants(*asset);
     const auto subject =
         openAssetToFit(std::move(*asset), job_.config.evaluator.method, openOptions(session));
     if (!subject) return subject.error();
@@ -403,7 +409,7 @@ class Fit : public Verb {
   double target_psnr_ = 0, max_seconds_ = 0;
   double interval_ = 10;
   std::string fallback_ = "texture";
-  bool no_eval_ = false, keep_textures_ = false, extras_ = false, no_charts_ = false;
+  bool no_eval_ = false, keep_textures_ = false, extras_ = false, no_charts_ = false, no_variants_ = false;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "heatskin/base/machine.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/result.h"
+#include "heatskin/io/reference.h"
 #include "heatskin/version.h"
 
 #include "cli/evaluation_page.h"
@@ -162,6 +163,14 @@ Json fitJson(const LoadedAsset& asset, const FitJob& job, const FitOutcome& outc
   json["memory_estimate_bytes"] = fit.memory_estimate_bytes > 0 ? Json(fit.memory_estimate_bytes) : Json();
   json["model_bytes"] = outcome.stored->product.model_bytes;
   json["chart_bytes"] = outcome.stored->product.chart_bytes;
+  json["variant_bytes"] = outcome.stored->product.variant_bytes;
+  json["variants"] = Json::object();
+  for (const FittedVariant& variant : outcome.variants) {
+    Json& entry = json["variants"][variant.name];
+    if (variant.evaluation) addEvaluation(entry, *variant.evaluation);
+    entry["bytes"] = variant.bytes;
+    entry["solve_s"] = jsonNumber(variant.solve_seconds);
+  }
   json["bytes_per_kernel"] = jsonNumber(outcome.stored->product.bytesPerKernel());
   json["file_bytes"] = outcome.bytes.size();
   json["input_bytes"] = asset.asset.input_bytes;
@@ -210,6 +219,15 @@ ReportPage::Rows fitRows(const FitOutcome& outcome) {
                                   ? fmt::format("{}: any reader can tell where each kernel reaches",
                                                 humanBytes(static_cast<double>(chart_bytes)))
                                   : "none: only heatskin evaluates this file exactly");
+  for (const FittedVariant& variant : outcome.variants) {
+    rows.emplace_back("variant",
+                      fmt::format("{}: {}{}", quoteForMessage(variant.name),
+                                  variant.evaluation ? fmt::format("surface PSNR {} dB, ",
+                                                                   fixed(variant.evaluation->surface_psnr, 2))
+                                                     : std::string(),
+                                  variant.bytes > 0 ? humanBytes(static_cast<double>(variant.bytes))
+                                                    : std::string("no values of its own")));
+  }
   if (!fit.history.stages.empty()) rows.emplace_back("budget", budgetText(outcome));
   rows.emplace_back(
       "fit",

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
@@ -45,30 +46,44 @@ OpenOptions openOptions(Session& session) {
 }
 
 Result<LoadedAsset> openAsset(Session& session, const std::filesystem::path& path,
-                              const SurfaceOptions& surface) {
+                              const SurfaceOptions& surface, const std::string& variant) {
   auto asset = readAsset(session, path);
   if (!asset) return asset.error();
   OpenOptions options = openOptions(session);
+  options.variant = variant;
   options.surface = surface;
   return heatskin::openAsset(std::move(*asset), options);
 }
 
 Result<LoadedProduct> openProduct(Session& session, const std::filesystem::path& path,
-                                  std::optional<Method> method) {
+                                  std::optional<Method> method, const std::string& variant) {
   auto asset = readAsset(session, path);
   if (!asset) return asset.error();
   OpenOptions options = openOptions(session);
+  options.variant = variant;
   options.method = method;
   return heatskin::openProduct(std::move(*asset), options);
 }
 
 Result<LoadedFile> openFile(Session& session, const std::filesystem::path& path,
-                            const SurfaceOptions& surface) {
+                            const SurfaceOptions& surface, const std::string& variant) {
   auto asset = readAsset(session, path);
   if (!asset) return asset.error();
   OpenOptions options = openOptions(session);
+  options.variant = variant;
   options.surface = surface;
   return heatskin::openFile(std::move(*asset), options);
+}
+
+void addVariantOption(CLI::App& app, std::string& variant) {
+  app.add_option(
+         "--variant", variant,
+         "The material variant to use (KHR_materials_variants; 'heatskin inspect' lists them). Default: "
+         "the default materials")
+      ->type_name("NAME")
+      ->check([](const std::string& name) {
+        return name.empty() ? std::string("the name of a variant is empty") : std::string();
+      });
 }
 
 void warnAbout(Session& session, const LoadedAsset& asset) {

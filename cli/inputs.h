@@ -15,6 +15,10 @@
 
 #include "cli/verb.h"
 
+namespace CLI {
+class App;
+}
+
 namespace heatskin::cli {
 
 /// The filter of a name that was checked to be one of kFilterNames.
@@ -27,12 +31,16 @@ std::vector<std::string> filterChoices();
 Result<Asset> readAsset(Session& session, const std::filesystem::path& path);
 
 /// What the pipeline's functions of the same names open. Warnings about meshes are the caller's to show.
+/// `variant` is OpenOptions::variant.
 Result<LoadedAsset> openAsset(Session& session, const std::filesystem::path& path,
-                              const SurfaceOptions& surface = {});
+                              const SurfaceOptions& surface = {}, const std::string& variant = {});
 Result<LoadedProduct> openProduct(Session& session, const std::filesystem::path& path,
-                                  std::optional<Method> method = {});
+                                  std::optional<Method> method = {}, const std::string& variant = {});
 Result<LoadedFile> openFile(Session& session, const std::filesystem::path& path,
-                            const SurfaceOptions& surface = {});
+                            const SurfaceOptions& surface = {}, const std::string& variant = {});
+
+/// Adds --variant NAME, which goes into `variant`.
+void addVariantOption(CLI::App& app, std::string& variant);
 
 /// Options of the pipeline's open functions for this session.
 OpenOptions openOptions(Session& session);

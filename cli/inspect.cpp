@@ -132,6 +132,13 @@ void showContents(Console& console, const LoadedAsset& subject, const Contents& 
       text += (text.empty() ? "" : ", ") + oneLine(extension);
     rows.push_back({"extensions", text});
   }
+  if (!asset.variants.empty()) {
+    std::string text;
+    for (std::size_t v = 0; v < std::min(asset.variants.size(), kMostRows); ++v)
+      text += (text.empty() ? "" : ", ") + oneLine(asset.variants[v]);
+    if (asset.variants.size() > kMostRows) text += ", ...";
+    rows.push_back({"material variants", fmt::format("{}: {}", grouped(asset.variants.size()), text)});
+  }
   console.table(rows);
 
   console.heading(fmt::format("Materials ({})", asset.materials.size()));
@@ -248,6 +255,8 @@ Json kernelsJson(const Product& product) {
           {"method", methodName(product.options)},
           {"model_bytes", product.model_bytes},
           {"chart_bytes", product.chart_bytes},
+          {"variant_bytes", product.variant_bytes},
+          {"fitted_variants", product.variants},
           {"bytes_per_kernel", jsonNumber(product.bytesPerKernel())},
           {"generator", product.info.generator},
           {"preset", product.info.preset},
@@ -297,6 +306,7 @@ Json assetJson(const LoadedAsset& subject, const Contents& contents) {
   json["uv_sets"] = contents.uv_sets;
   json["vertex_colors"] = contents.colored > 0;
   json["extensions"] = asset.extensions;
+  json["variants"] = asset.variants;
   json["bounding_box"] = {{"min", vectorJson(box.low)}, {"max", vectorJson(box.high)}};
   json["area"] = jsonNumber(surface.totalArea() * length_scale * length_scale);
   json["mean_edge_length"] = jsonNumber(surface.meanEdgeLength() * length_scale);

@@ -21,6 +21,7 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/io/table_file.h"
+#include "heatskin/io/variants.h"
 #include "heatskin/pipeline/channel_columns.h"
 #include "heatskin/pipeline/pipeline.h"
 #include "heatskin/product/product.h"
@@ -119,6 +120,7 @@ class Query : public Verb {
         "Add a fourth column, the coverage (sum of kernel weights); below 1 the mean colour shows through");
     app.add_flag("--channels", channels_,
                  "All channels of the product instead of r,g,b alone; the header has their names");
+    addVariantOption(app, variant_);
     app_ = &app;
     app.footer(
         "x,y,z are in the coordinates of the file; the colour is that of the nearest surface point.\n"
@@ -170,6 +172,9 @@ class Query : public Verb {
     if (auto checked = checkColumns(*table); !checked) return named(checked.error());
     auto asset = readAsset(session, file_);
     if (!asset) return asset.error();
+    if (!variant_.empty()) {
+      if (auto selected = selectVariant(*asset, variant_); !selected) return selected.error();
+    }
     auto product = decodeProduct(std::move(*asset));
     if (!product) return product.error();
     // Points that make no sense are refused before the kernels are prepared.
@@ -203,6 +208,7 @@ class Query : public Verb {
     Json json;
     json["columns"] = names;
     json["file"] = file_;
+    json["variant"] = variant_.empty() ? Json() : Json(variant_);
     json["points"] = count;
     json["method"] = methodName(texture.options());
     json["kernels"] = texture.kernels().size();
@@ -238,7 +244,7 @@ class Query : public Verb {
     return output_.empty() ? session.console.writeStdout(text) : saveText(output_, text);
   }
 
-  std::string file_, points_, output_;
+  std::string file_, points_, output_, variant_;
   bool coverage_ = false, channels_ = false, no_header_ = false, npy_ = false;
   const CLI::App* app_ = nullptr;
 };

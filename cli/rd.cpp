@@ -139,6 +139,7 @@ class Rd : public Verb {
     Console& console = session.console;
     auto asset = readAsset(session, asset_);
     if (!asset) return asset.error();
+    forgetVariants(*asset);  // images and kernels are compared for one look
     const auto subject =
         openAssetToFit(std::move(*asset), job_.config.evaluator.method, openOptions(session));
     if (!subject) return subject.error();

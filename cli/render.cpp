@@ -114,6 +114,7 @@ class Render : public Verb {
         ->check(CLI::Range(1.0f, 255.0f))
         ->capture_default_str();
     app.add_flag("--no-legend", no_legend_, "Leave out the colour scale below error and coverage maps");
+    addVariantOption(app, variant_);
     app.add_option("--filter", filter_,
                    "Texture filter: auto (what the asset's samplers say), nearest, bilinear or paper (the "
                    "paper's formula)")
@@ -204,7 +205,7 @@ class Render : public Verb {
     }
     SurfaceOptions options;
     options.principal_axes = false;  // pictures do not show the frames
-    const auto subject = openFile(session, file_, options);
+    const auto subject = openFile(session, file_, options, variant_);
     if (!subject) return subject.error();
     warnAbout(session, file_, subject->notices());
     if (map() && !subject->fitted) {
@@ -226,7 +227,7 @@ class Render : public Verb {
     }
     if (mode_ != "error") return draw(session, *subject, colors(*subject));
 
-    const auto truth = openAsset(session, reference_file_, options);
+    const auto truth = openAsset(session, reference_file_, options, variant_);
     if (!truth) return truth.error();
     const auto reference = Reference::match(subject->surface(), *truth->surface, truth->appearance,
                                             displayPath(reference_file_));
@@ -532,7 +533,7 @@ class Render : public Verb {
   }
 
   const CLI::App* app_ = nullptr;
-  std::string file_, reference_file_, output_, size_text_, background_, channel_;
+  std::string file_, reference_file_, output_, size_text_, background_, channel_, variant_;
   std::string mode_ = "shaded", filter_ = "auto";
   int view_ = -1, views_ = 0, turntable_ = 0, samples_ = 0;
   double azimuth_ = 0, elevation_ = 20, wire_ = 0;

@@ -1,19 +1,21 @@
 #!/usr/bin/env node
 // Values of a heatskin product in one file, written from docs/format.md; no dependencies, for browsers and Node 18 or later.
 //
-//   node read_product.js model_fit.glb points.csv > values.csv
+//   node read_product.js model_fit.glb points.csv [VARIANT] > values.csv
 //
 // points.csv has a line face,b0,b1,b2 for each point (a header line is allowed), as for `heatskin query`. Vectors have three
 // columns, x, y and z in the axes of the scene; `normal` is the shading normal on the outside of the surface. In programs, with
 // `const {Product} = require('./read_product.js')`, or `const {Product} = heatskin` after <script src="read_product.js"> or import:
 //
 //   const product = await Product.open(await (await fetch('model_fit.glb')).arrayBuffer());
+//   // or, for a material variant: Product.open(..., 'midnight')
 //   product.evaluate(7, [0.2, 0.3, 0.5]);     // {base_color: [r, g, b], ..., coverage}
 //   product.faceTable(64);                    // flat arrays for a fragment shader, see there
 //
 // Only files with charts are read (`fit` writes them unless told otherwise), with uncompressed geometry.
 
 const NAME = 'HSK_kernel_texture';
+const VARIANTS = 'KHR_materials_variants';
 const NONE = 0xffffffff;
 const KEPT = 30;  // kernels that contribute to a point
 
@@ -135,12 +137,20 @@ class Gltf {
       translation: part(translation, i, 3), rotation: part(rotation, i, 4), scale: part(scale, i, 3)})));
   }
 
+  /** The primitive's material in a variant (a number, or undefined for the default); -1: none. */
+  material(primitive, variant) {
+    const mappings = ((primitive.extensions || {})[VARIANTS] || {}).mappings || [];
+    const mapping = mappings.find(m => variant !== undefined && m.variants.includes(variant));
+    const material = mapping ? mapping.material : primitive.material;
+    return material === undefined ? -1 : material;
+  }
+
   /**
    * Of all triangles in the scene: positions of their corners (9 numbers each), their materials, normals of their corners
    * (9 numbers, 0 where the file has none) and whether their nodes mirror. `parts` says what they come from: node, number of
-   * the placement and of the primitive, the first triangle.
+   * the placement and of the primitive, the first triangle. `variant` is the number of a material variant.
    */
-  corners() {
+  corners(variant) {
     const positions = [], materials = [], normals = [], mirrored = [], parts = [], nodes = this.root.nodes || [];
     const add = (primitive, m) => {
       const {triangles, positions: p, normals: n} = this.geometry(primitive) || {triangles: []};
@@ -154,7 +164,7 @@ class Gltf {
         normals.push(...unit(mirrors ? times(-1, normal) : normal));
       }
       for (let t = 0; t < triangles.length / 3; ++t) {
-        materials.push(primitive.material === undefined ? -1 : primitive.material);
+        materials.push(this.material(primitive, variant));
         mirrored.push(mirrors);
       }
     };
@@ -194,7 +204,29 @@ async function inflate(bytes, size, what) {
 
 // ----------------------------------------------------------------------------------------------- the kernels' buffer
 
-async function readKernels(extension, view) {
+/** Puts the codes of a variant in the place of those of the kernels. Specification: "Variants". */
+async function readValues(groups, codes, variant, view) {
+  const listed = variant.channels.map(group => group.name), count = codes[0].length;
+  const all = groups.flatMap(group => Array(group.count).fill(group));
+  const channels = all.map((_, c) => c).filter(c => listed.includes(all[c].name));
+  const planes = channels.reduce((sum, c) => sum + (all[c].bits > 8 ? 2 : 1), 0);
+  const data = await inflate(view, count * planes, 'variants');
+  let at = 0;
+  const plane = () => data.subarray(at, at += count), read = {};
+  for (const c of channels) {
+    const n = all[c].bits, upper = plane(), lower = n > 8 ? plane() : null;
+    read[c] = Float64Array.from(upper, (byte, i) => lower ? byte * 2 ** (n - 8) + lower[i] : byte);
+  }
+  for (const c of channels) {
+    const predicted = c === 0 || c === 2;
+    for (let i = 0; i < count; ++i) {
+      const code = read[c][i] + (predicted ? read[1][i] : 0) + (variant.differences ? codes[c][i] : 0);
+      codes[c][i] = code % 2 ** all[c].bits;
+    }
+  }
+}
+
+async function readKernels(extension, view, variant, variantView) {
   const about = extension.kernels, bits = about.bits, count = about.count;
   const channels = extension.channels.flatMap(group => Array(group.count).fill(group.bits));
   const columns = [bits.barycentric, bits.barycentric, bits.angle, bits.anisotropy, bits.threshold, bits.sharpness,
@@ -212,7 +244,10 @@ async function readKernels(extension, view) {
     const lower = plane();
     return Float64Array.from(upper, (byte, i) => byte * 2 ** (n - 8) + lower[i]);
   });
-  const kernels = [], first = 7, most = 2 ** bits.barycentric - 1;
+  const values = codes.slice(7);
+  for (const c of [0, 2]) values[c].forEach((code, i) => { values[c][i] = (code + values[1][i]) % 2 ** channels[c]; });
+  if (variant) await readValues(extension.channels, values, variant, variantView);
+  const kernels = [], most = 2 ** bits.barycentric - 1;
   const geometric = ([low, high], code, n) => low * (high / low) ** (code / (2 ** n - 1));
   for (let i = 0; i < count; ++i) {
     const k = {triangle: (i > 0 ? kernels[i - 1].triangle : 0) + difference[i]};
@@ -226,11 +261,7 @@ async function readKernels(extension, view) {
     k.threshold = 1 - (1 - e0) * ((1 - e1) / (1 - e0)) ** (codes[4][i] / (2 ** bits.threshold - 1));
     k.sharpness = geometric(about.sharpness, codes[5][i], bits.sharpness);
     k.length = geometric(about.length, codes[6][i], bits.length);
-    const green = codes[first + 1][i];
-    k.residual = channels.map((n, c) => {
-      const code = c === 0 || c === 2 ? (codes[first + c][i] + green) % 2 ** n : codes[first + c][i];
-      return code / (2 ** (n - 1) - 1) - 1;
-    });
+    k.residual = channels.map((n, c) => values[c][i] / (2 ** (n - 1) - 1) - 1);
     kernels.push(k);
   }
   return kernels;
@@ -594,19 +625,27 @@ const isNormal = ({name}) => name === 'normal' || name === 'object_normal';
 
 /** A texture. `groups` lists its channels by name; evaluate() gives their values. */
 class Product {
-  /** From the bytes of a GLB. */
-  static async open(buffer) { return Product.from(new Gltf(buffer)); }
+  /** From the bytes of a GLB; with the values of a material variant if its name is given. */
+  static async open(buffer, variant) { return Product.from(new Gltf(buffer), variant); }
 
   /** From anything with what Gltf has: root, view() (a promise is allowed) and corners(). */
-  static async from(gltf) {
+  static async from(gltf, variant) {
     const extension = (gltf.root.extensions || {})[NAME];
     require_(extension, `has no ${NAME}`);
     require_(/^2\.\d+$/.test(extension.version), `version ${extension.version} is not supported`);
     require_(extension.evaluator.method === 'local' && extension.charts, 'has no charts');
-    const product = new Product(), {corners, materials, normals, mirrored, parts} = gltf.corners();
+    const names = (((gltf.root.extensions || {})[VARIANTS] || {}).variants || []).map(v => v.name);
+    require_(variant === undefined || names.includes(variant),
+             `has no material variant ${variant}; it has ${names.join(', ') || 'none'}`);
+    const number = variant === undefined ? undefined : names.indexOf(variant);
+    const product = new Product(), {corners, materials, normals, mirrored, parts} = gltf.corners(number);
     require_(corners.length === 9 * extension.triangles, 'the geometry was edited');
-    Object.assign(product, {gltf, extension, materials, parts, groups: extension.channels, options: extension.evaluator});
-    product.kernels = await readKernels(extension, await gltf.view(extension.kernels.bufferView));
+    const values = (extension.variants || []).find(v => v.names.includes(variant));
+    const meanOf = group => ((values && values.channels.find(g => g.name === group.name)) || group).mean;
+    const groups = extension.channels.map(group => ({...group, mean: meanOf(group)}));
+    Object.assign(product, {gltf, extension, materials, parts, groups, options: extension.evaluator});
+    product.kernels = await readKernels(extension, await gltf.view(extension.kernels.bufferView), values,
+                                        values && await gltf.view(values.bufferView));
     require_(product.kernels.every(k => k.triangle < extension.triangles), 'a kernel is on no triangle');
     const charts = await Charts.open(extension.charts, await gltf.view(extension.charts.bufferView), corners);
     product.mesh = charts.mesh;
@@ -868,10 +907,10 @@ function squaredToTriangle([x, y], c) {
 // ------------------------------------------------------------------------------------------------------ command line
 
 async function main() {
-  const fs = await import('fs'), [file, points] = process.argv.slice(2);
-  if (!points) throw new FormatError('usage: node read_product.js model_fit.glb points.csv');
+  const fs = await import('fs'), [file, points, variant] = process.argv.slice(2);
+  if (!points) throw new FormatError('usage: node read_product.js model_fit.glb points.csv [VARIANT]');
   const bytes = fs.readFileSync(file);
-  const product = await Product.open(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+  const product = await Product.open(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length), variant);
   const lines = fs.readFileSync(points, 'utf8').split(/\s+/).filter(line => line && !/^face/i.test(line));
   const count = group => isTangent(group) || isNormal(group) ? 3 : group.count;
   const names = product.groups.flatMap(g => Array.from({length: count(g)}, (_, c) => `${g.name}_${c}`));

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Colours of a heatskin product in one file, written from docs/format.md; needs numpy and nothing else.
 
-    python3 read_product.py model_fit.glb points.csv > values.csv
+    python3 read_product.py model_fit.glb points.csv [VARIANT] > values.csv
 
 points.csv has a line face,b0,b1,b2 for each point (a header line is allowed), as for `heatskin query`: a triangle of the file and
 barycentric coordinates for its corners. The output has a column for every channel of every group, and three for a vector: x, y
 and z in the axes of the scene. `normal` is the shading normal on the outside of the surface. As a module:
 
-    product = Product.open("model_fit.glb")
+    product = Product.open("model_fit.glb")               # or, for a material variant, Product.open("model_fit.glb", "midnight")
     values = product.evaluate([7], [[0.2, 0.3, 0.5]])     # {"base_color": array([[r, g, b]]), ...}
 
 Only files with charts are read (`fit` writes them unless told otherwise), with uncompressed geometry.
@@ -20,6 +20,7 @@ import zlib
 import numpy as np
 
 NAME = "HSK_kernel_texture"
+VARIANTS = "KHR_materials_variants"
 NONE = 0xFFFFFFFF
 KEPT = 30  # kernels that contribute to a point
 
@@ -69,8 +70,18 @@ class Gltf:
     TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
     WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 
-    def __init__(self, path):
+    def __init__(self, path, variant=None):
         self.root, self.binary = open_glb(path)
+        names = [v["name"] for v in self.root.get("extensions", {}).get(VARIANTS, {}).get("variants", [])]
+        require(variant is None or variant in names, f"has no material variant {variant}; it has {names}")
+        self.variant = None if variant is None else names.index(variant)
+
+    def material(self, primitive):
+        """The primitive's material in the chosen variant; -1: none."""
+        for mapping in primitive.get("extensions", {}).get(VARIANTS, {}).get("mappings", []):
+            if self.variant is not None and self.variant in mapping["variants"]:
+                return mapping["material"]
+        return primitive.get("material", -1)
 
     def view(self, index):
         view = self.root["bufferViews"][index]
@@ -129,7 +140,7 @@ class Gltf:
                     local = self.accessor(primitive["attributes"]["POSITION"])
                     world = local @ here[:3, :3].T + here[:3, 3]
                     positions.append(world[triangles])
-                    materials.append(np.full(len(triangles), primitive.get("material", -1)))
+                    materials.append(np.full(len(triangles), self.material(primitive)))
                     mirrored.append(np.full(len(triangles), np.linalg.det(here[:3, :3]) < 0))
                     normal = np.zeros_like(local)
                     if "NORMAL" in primitive["attributes"]:
@@ -168,7 +179,24 @@ class Gltf:
 
 # ------------------------------------------------------------------------------------------------ the kernels' buffer
 
-def read_kernels(extension, view):
+def read_values(groups, codes, variant, view):
+    """Puts the codes of a variant in the place of those of the kernels. Specification: "Variants"."""
+    listed = [group["name"] for group in variant["channels"]]
+    channels = [(c, group["bits"]) for c, group in enumerate(g for g in groups for _ in range(g["count"]))
+                if group["name"] in listed]
+    count = len(codes[0])
+    needed = sum(2 if n > 8 else 1 for _, n in channels)
+    require(count * needed // 64 < len(view), "the buffer of a variant is too small")
+    data = zlib.decompress(view)
+    require(len(data) == count * needed, "the buffer of a variant has the wrong size")
+    planes = iter(np.frombuffer(data, np.uint8).reshape(needed, count).astype(np.int64))
+    read = {c: next(planes) if n <= 8 else (next(planes) << (n - 8)) + next(planes) for c, n in channels}
+    for c, n in channels:
+        code = read[c] + (read[1] if c in (0, 2) else 0) + (codes[c] if variant["differences"] else 0)
+        codes[c] = code % (1 << n)
+
+
+def read_kernels(extension, view, variant=None, variant_view=None):
     """A dictionary of columns. Specification: "The kernels' buffer"."""
     about, groups = extension["kernels"], extension["channels"]
     count, bits = about["count"], about["bits"]
@@ -195,6 +223,8 @@ def read_kernels(extension, view):
     codes["b0"] = total - (total[start] - codes["b0"][start])
     for c in (0, 2):
         codes[c] = (codes[c] + codes[1]) % (1 << channels[c])
+    if variant is not None:
+        read_values(groups, codes, variant, variant_view)
 
     def geometric(name):
         low, high = about[name]
@@ -512,20 +542,23 @@ class Product:
     """A texture. `groups` lists its channels by name; evaluate() gives their values."""
 
     @classmethod
-    def open(cls, path):
-        return cls(Gltf(path))
+    def open(cls, path, variant=None):
+        return cls(Gltf(path, variant), variant)
 
-    def __init__(self, gltf):
+    def __init__(self, gltf, variant=None):
         extension = gltf.root.get("extensions", {}).get(NAME)
         require(extension is not None, f"has no {NAME}")
         major, minor = (int(part) for part in extension["version"].split("."))
         require(major == 2, f"version {major}.{minor} is not supported")
         require(extension["evaluator"]["method"] == "local" and "charts" in extension, "has no charts")
         self.gltf, self.extension, self.options = gltf, extension, extension["evaluator"]
-        self.groups = extension["channels"]
+        values = next((v for v in extension.get("variants", []) if variant in v["names"]), None)
+        means = {group["name"]: group["mean"] for group in values["channels"]} if values else {}
+        self.groups = [dict(group, mean=means.get(group["name"], group["mean"])) for group in extension["channels"]]
         corners, self.materials, normals, mirrored = gltf.corners()
         require(len(corners) == extension["triangles"], "the geometry was edited")
-        self.kernels = k = read_kernels(extension, gltf.view(extension["kernels"]["bufferView"]))
+        self.kernels = k = read_kernels(extension, gltf.view(extension["kernels"]["bufferView"]), values,
+                                        gltf.view(values["bufferView"]) if values else None)
         require(k["triangle"].max() < len(corners), "a kernel is on a triangle that does not exist")
         self.charts = charts = Charts(extension["charts"], gltf.view(extension["charts"]["bufferView"]), corners)
         self.corners, self.repeats = charts.corners, charts.repeats
@@ -730,10 +763,10 @@ def factor_of(material, name):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__.strip())
     try:
-        product = Product.open(sys.argv[1])
+        product = Product.open(sys.argv[1], *sys.argv[3:])
     except FormatError as error:
         sys.exit(f"{sys.argv[1]}: {error}")
     lines = [line.split(",") for line in open(sys.argv[2]).read().split()]

@@ -32,6 +32,10 @@ def color(u, v):
     return 0.2 + 0.6 * u, 0.5 + 0.3 * math.sin(9 * v), 0.4 + 0.4 * math.cos(7 * u + 4 * v)
 
 
+def other_color(u, v):
+    return 0.9 - 0.5 * v, 0.3 + 0.3 * math.cos(8 * u), 0.2 + 0.2 * math.sin(9 * u * v)
+
+
 def bump(u, v):
     x, y = 0.5 * math.sin(12 * u) * math.cos(8 * v), 0.4 * math.cos(10 * u + 3 * v)
     length = math.sqrt(x * x + y * y + 1)
@@ -59,8 +63,9 @@ def sheet(normal_sign):
     return positions, normals, uvs, triangles
 
 
-def glb():
-    """The bytes of the file."""
+def glb(variants=False):
+    """The bytes of the file. With `variants` the first sheet has another texture in "painted" and one colour in "plain"; nothing
+    changes in "usual"."""
     binary, views, accessors, meshes = b"", [], [], []
 
     def view(data):
@@ -84,16 +89,24 @@ def glb():
                       "TEXCOORD_0": accessor("VEC2", 5126, uvs)}
         primitive = {"attributes": attributes, "indices": accessor("SCALAR", 5123, triangles), "material": 0}
         meshes.append({"primitives": [primitive]})
-    images = [{"bufferView": view(png(picture)), "mimeType": "image/png"} for picture in (color, bump)]
+    images = [{"bufferView": view(png(picture)), "mimeType": "image/png"} for picture in (color, bump, other_color)]
     document = {
         "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 1]}],
         "nodes": [{"mesh": 0, "rotation": [0.1, 0.2, 0.3, 0.9273618495495703]},
                   {"mesh": 1, "translation": [0, 0, 1.5], "scale": [-1.2, 1, 0.7]}],
         "meshes": meshes, "accessors": accessors, "bufferViews": views, "buffers": [{"byteLength": len(binary)}],
-        "images": images, "textures": [{"source": 0}, {"source": 1}],
+        "images": images, "textures": [{"source": 0}, {"source": 1}, {"source": 2}],
         "materials": [{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}, "metallicFactor": 0},
                        "normalTexture": {"index": 1}, "doubleSided": True}],
     }
+    if variants:
+        textured, extension = document["materials"][0], "KHR_materials_variants"
+        painted = dict(textured, pbrMetallicRoughness={"baseColorTexture": {"index": 2}, "metallicFactor": 0})
+        document["materials"] += [painted, {"pbrMetallicRoughness": {"baseColorFactor": [0.2, 0.6, 0.4, 1]}}]
+        document["extensionsUsed"] = [extension]
+        document["extensions"] = {extension: {"variants": [{"name": name} for name in ("painted", "plain", "usual")]}}
+        mappings = [{"material": 1, "variants": [0]}, {"material": 2, "variants": [1]}]
+        meshes[0]["primitives"][0]["extensions"] = {extension: {"mappings": mappings}}
     text = json.dumps(document).encode()
     text += b" " * (-len(text) % 4)
     size = 12 + 8 + len(text) + 8 + len(binary)

@@ -69,7 +69,10 @@ def make_products(heatskin, folder):
     run([heatskin, "demo-asset", "-o", pumpkin, "--resolution", "1200", "--texture", "256"])
     bumpy = os.path.join(folder, "bumpy.glb")
     open(bumpy, "wb").write(bumpy_mesh.glb())
-    jobs = [("pumpkin", pumpkin, SMALL), ("pumpkin, preset paper", pumpkin, PAPER), ("bumpy mesh", bumpy, SMALL)]
+    variants = os.path.join(folder, "variants.glb")
+    open(variants, "wb").write(bumpy_mesh.glb(variants=True))
+    jobs = [("pumpkin", pumpkin, SMALL), ("pumpkin, preset paper", pumpkin, PAPER), ("bumpy mesh", bumpy, SMALL),
+            ("material variants", variants, SMALL)]
     assets = os.environ.get("HEATSKIN_ASSETS") or os.path.join(ROOT, "..", "shared", "assets")
     for name in ASSETS:
         path = os.path.join(assets, name)
@@ -118,15 +121,27 @@ def largest_differences(groups, theirs, ours):
     return plain, degrees
 
 
+def with_variants(products):
+    """(name, product, variant) for the default (an empty name) and every material variant."""
+    for name, product in products:
+        extensions = document_of(product)["extensions"]
+        variants = [v["name"] for v in extensions.get("KHR_materials_variants", {}).get("variants", [])]
+        if variants:
+            assert [v["names"] for v in extensions["HSK_kernel_texture"]["variants"]] == [["painted"]]
+        for variant in [""] + variants:
+            yield f"{name}, {variant}" if variant else name, product, variant
+
+
 def check_reader(heatskin, kind):
     command = reader_command(kind)
     failed = False
     with tempfile.TemporaryDirectory() as folder:
-        for name, product in make_products(heatskin, folder):
+        for name, product, variant in with_variants(make_products(heatskin, folder)):
             points, colors = os.path.join(folder, "points.csv"), os.path.join(folder, "colors.csv")
             open(points, "w").write(random_points(product))
-            run([heatskin, "query", product, "--points", points, "-o", colors, "--channels", "--coverage", "-q"])
-            header, theirs = read_csv(run(command + [product, points]))
+            run([heatskin, "query", product, "--points", points, "-o", colors, "--channels", "--coverage", "-q"] +
+                (["--variant", variant] if variant else []))
+            header, theirs = read_csv(run(command + [product, points] + ([variant] if variant else [])))
             columns, ours = read_csv(open(colors).read())
             groups = extension_of(product)["channels"]
             assert header[:3] == ["base_color_0", "base_color_1", "base_color_2"], header
@@ -206,7 +221,7 @@ def planted_errors(extension):
             if isinstance(item, (dict, list)):
                 yield from places(item, path + (key,))
 
-    optional = {"charts", "constantMaterials", "filter", "kind"}
+    optional = {"charts", "constantMaterials", "filter", "kind", "variants"}
     for path in places(extension):
         for damage in ("missing", "type", "unknown"):
             if damage == "missing" and (path[-1] in optional or isinstance(path[-1], int)):

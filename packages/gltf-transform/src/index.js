@@ -122,9 +122,14 @@ export class HSKKernelTexture extends Extension {
       if (!rowOf.has(groups.join())) rowOf.set(groups.join(), groupRows.push(groups) - 1);
       partly.fill(rowOf.get(groups.join()), part.first, part.first + part.count);
     }
+    // Materials that only variants (KHR_materials_variants) use: no triangle shows them now.
+    const shown = new Set(parts.map((part) => part.primitive.getMaterial()));
+    const inVariants = [
+      materials.filter((material) => !shown.has(material)), ...lists.map((list) => [...list].filter((m) => !shown.has(m))),
+    ];
     const texture = new KernelTexture(this.document.getGraph());
     texture.set('stored', new StoredKernels({
-      object: structuredClone(object), views, corners: normalised(corners), constant, factors, partly, groupRows,
+      object: structuredClone(object), views, corners: normalised(corners), constant, factors, partly, groupRows, inVariants,
     }));
     this.document.getRoot().setExtension(HSK_KERNEL_TEXTURE, texture);
     return this;
@@ -146,12 +151,14 @@ export class HSKKernelTexture extends Extension {
         holder[key] = context.otherBufferViewsIndexMap.get(pending.views.get(holder[key]));
       });
       delete object.constantMaterials;
-      const constants = [...new Set(pending.constants.map((material) => context.materialIndexMap.get(material)))];
-      if (constants.length > 0) object.constantMaterials = constants.sort((a, b) => a - b);
+      const numbersOf = (list) => [...new Set(list.map((material) => context.materialIndexMap.get(material)))]
+        .filter((number) => number !== undefined).sort((a, b) => a - b);
+      const constants = numbersOf([...pending.constants, ...pending.inVariants[0]]);
+      if (constants.length > 0) object.constantMaterials = constants;
       object.channels.forEach((group, g) => {
         delete group.constantMaterials;
         const own = [...pending.partly].filter(([, groups]) => groups.includes(g));
-        const numbers = own.map(([material]) => context.materialIndexMap.get(material)).sort((a, b) => a - b);
+        const numbers = numbersOf([...own.map(([material]) => material), ...pending.inVariants[g + 1]]);
         if (numbers.length > 0) group.constantMaterials = numbers;
       });
       json.extensions = { ...json.extensions, [HSK_KERNEL_TEXTURE]: object };
@@ -216,7 +223,7 @@ export class HSKKernelTexture extends Extension {
       }
     }
     object.triangles = corners.length / 9;
-    return { object, views, constants, partly, rotated };
+    return { object, views, constants, partly, rotated, inVariants: stored.inVariants };
   }
 
   /** Materials that give their triangles their colour; null if what has kernels and what has not cannot be told apart. */

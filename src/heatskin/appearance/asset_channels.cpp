@@ -80,12 +80,34 @@ std::vector<std::string> varyingChannels(const Appearance& appearance, const Sur
   return found;
 }
 
-Result<ChannelLayout> channelsOf(const Appearance& appearance, const Surface& surface,
-                                 std::span<const std::string> names, Filter filter) {
-  const std::vector<std::string> known = channelNames(), there = varyingChannels(appearance, surface, filter);
+void ChannelSurvey::add(const Appearance& appearance, const Surface& surface, Filter filter) {
+  for (const std::string& name : varyingChannels(appearance, surface, filter)) {
+    const auto group = appearance.group(name);
+    const auto known = std::find_if(groups_.begin(), groups_.end(),
+                                    [&](const ChannelGroup& other) { return other.name == name; });
+    if (known == groups_.end()) {
+      groups_.push_back(*group);
+      groups_.back().weight = channelWeight(name);
+    } else {
+      known->range = {std::min(known->range[0], group->range[0]), std::max(known->range[1], group->range[1])};
+    }
+  }
+}
+
+Result<ChannelLayout> ChannelSurvey::layout(std::span<const std::string> names) const {
+  const std::vector<std::string> known = channelNames();
   const auto contains = [](std::span<const std::string> list, const std::string& name) {
     return std::find(list.begin(), list.end(), name) != list.end();
   };
+  std::vector<std::string> there;
+  std::vector<ChannelGroup> groups;
+  for (const std::string& name : known) {
+    const auto found = std::find_if(groups_.begin(), groups_.end(),
+                                    [&](const ChannelGroup& group) { return group.name == name; });
+    if (found == groups_.end()) continue;
+    there.push_back(name);
+    if (contains(names, name)) groups.push_back(*found);
+  }
   for (const std::string& name : names) {
     if (!contains(known, name))
       return usageError(
@@ -96,17 +118,27 @@ Result<ChannelLayout> channelsOf(const Appearance& appearance, const Surface& su
     }
   }
   if (!contains(names, "base_color")) return usageError("channels must include base_color");
-  std::vector<ChannelGroup> groups;
-  for (const std::string& name : known) {
-    if (!contains(names, name)) continue;
-    groups.push_back(*appearance.group(name));
-    groups.back().weight = channelWeight(name);
-  }
   return ChannelLayout::make(std::move(groups));
 }
 
+Result<ChannelLayout> ChannelSurvey::layout() const {
+  std::vector<std::string> names;
+  for (const ChannelGroup& group : groups_)
+    names.push_back(group.name);
+  return layout(names);
+}
+
+Result<ChannelLayout> channelsOf(const Appearance& appearance, const Surface& surface,
+                                 std::span<const std::string> names, Filter filter) {
+  ChannelSurvey survey;
+  survey.add(appearance, surface, filter);
+  return survey.layout(names);
+}
+
 ChannelLayout channelsOf(const Appearance& appearance, const Surface& surface, Filter filter) {
-  const auto layout = channelsOf(appearance, surface, varyingChannels(appearance, surface, filter), filter);
+  ChannelSurvey survey;
+  survey.add(appearance, surface, filter);
+  const auto layout = survey.layout();
   return layout ? *layout : ChannelLayout();
 }
 

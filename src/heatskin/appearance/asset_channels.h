@@ -23,9 +23,24 @@ std::vector<std::string> varyingChannels(const Appearance& appearance, const Sur
 /// Every name that channelsOf() may be given.
 std::vector<std::string> channelNames();
 
-/// The layout of a fit: groups with their ranges in this asset and their weights; `names` in the order of
-/// channelNames(), whatever theirs is. Refuses names that do not exist (error_code::kBadRequest) or that do
-/// not vary in the asset, and a list without base_color, which every product has.
+/// What the looks of an asset have together: channels that vary in some of them, with ranges for all.
+class ChannelSurvey {
+ public:
+  void add(const Appearance& appearance, const Surface& surface, Filter filter = Filter::kAuto);
+
+  /// The layout of a fit: groups with their ranges in this asset and their weights; `names` in the order of
+  /// channelNames(), whatever theirs is. Refuses names that do not exist (error_code::kBadRequest) or that do
+  /// not vary in the asset, and a list without base_color, which every product has.
+  Result<ChannelLayout> layout(std::span<const std::string> names) const;
+
+  /// The same for whatever varies.
+  Result<ChannelLayout> layout() const;
+
+ private:
+  std::vector<ChannelGroup> groups_;  // in the order of channelNames()
+};
+
+/// ChannelSurvey::layout() of one look.
 Result<ChannelLayout> channelsOf(const Appearance& appearance, const Surface& surface,
                                  std::span<const std::string> names, Filter filter = Filter::kAuto);
 

@@ -91,6 +91,13 @@ struct Material {
   bool double_sided = false;
 };
 
+/// KHR_materials_variants: what a primitive has instead of its material in some variants.
+struct VariantMaterial {
+  int material = -1;                    ///< index into Asset::materials
+  std::vector<std::uint32_t> variants;  ///< increasing indices into Asset::variants
+  int source = -1;                      ///< its number among the primitive's mappings in Asset::file
+};
+
 /// Triangles that share one material. Every non-empty attribute array has one entry per position.
 struct Primitive {
   std::vector<Vec3> positions;              // [P]
@@ -100,8 +107,9 @@ struct Primitive {
                                // a glTF face is flat; OBJ and PLY leave it to the program
   std::vector<Vec4f>
       tangents;  // [P] or empty; unit (or zero) and w = +1 or -1, as in glTF; only with normals
-  std::vector<std::uint32_t> triangles;  // [3 T], indices into positions
-  int material = -1;                     ///< index into Asset::materials, -1: default material (white)
+  std::vector<std::uint32_t> triangles;   // [3 T], indices into positions
+  int material = -1;                      ///< index into Asset::materials, -1: default material (white)
+  std::vector<VariantMaterial> variants;  ///< no variant is in two of them (io/variants.h)
 
   /// Where it comes from, for those who write a glTF file back (Asset::file): its number in its mesh there,
   /// and its vertices among those of its POSITION (empty: all, in order). -1: not from a glTF file.
@@ -148,8 +156,10 @@ struct Asset {
   std::vector<Material> materials;
   std::vector<Mesh> meshes;
   std::vector<Instance> instances;
-  std::vector<Notice> notices;               ///< what the reader skipped, replaced or doubted
-  std::vector<std::string> extensions;       ///< glTF extensions used by the file
+  std::vector<std::string> variants;    ///< names of KHR_materials_variants, no name twice
+  std::string variant;                  ///< which of them materials are of (io/variants.h); empty: of none
+  std::vector<Notice> notices;          ///< what the reader skipped, replaced or doubted
+  std::vector<std::string> extensions;  ///< glTF extensions used by the file
   std::vector<RawExtension> raw_extensions;  ///< HSK_kernel_texture
   std::size_t stored_vertices = 0;  ///< before welding, over all triangle primitives of all instances
   std::size_t input_bytes = 0;      ///< of the file and those it refers to; 0: not from a file

@@ -22,6 +22,7 @@
 #include "heatskin/io/gltf_material.h"
 #include "heatskin/io/gltf_primitive.h"
 #include "heatskin/io/gltf_scene.h"
+#include "heatskin/io/gltf_variants.h"
 #include "heatskin/io/reference.h"
 
 namespace heatskin {
@@ -265,6 +266,7 @@ Result<Asset> readDocument(std::span<const std::uint8_t> bytes, const std::files
   if (Result<void> done = readMaterials(*document, buffers, options, notices, asset); !done) {
     return done.error();
   }
+  readVariants(*document, notices, asset);
   for (const char* name : kHandedOn) {
     Result<std::optional<RawExtension>> raw =
         readRawExtension(*document, container.json, name, buffers, budget);

@@ -112,6 +112,11 @@ Result<AttachOutcome> attach(const LoadedProduct& loaded, Asset model, const Att
   outcome.notices = target.notices;
   for (Notice& notice : surface->notices())
     outcome.notices.push_back(std::move(notice));
+  if (!product.variants.empty()) {
+    outcome.notices.push_back({"variants_left_out",
+                               "kernels are attached with the values of the default materials; those of "
+                               "material variants are left out"});
+  }
 
   const auto matching = matchFaces(*product.surface, *surface);
   if (!matching) return matching.error().prefixed(nameOf(target));

@@ -11,14 +11,17 @@
 
 #include "heatskin/appearance/appearance_target.h"
 #include "heatskin/appearance/asset_channels.h"
+#include "heatskin/appearance/variant_target.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/plural.h"
 #include "heatskin/base/result.h"
+#include "heatskin/base/stopwatch.h"
 #include "heatskin/evaluation/evaluate.h"
 #include "heatskin/evaluation/reference.h"
 #include "heatskin/evaluators/method_traits.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/io/gltf_reader.h"
+#include "heatskin/io/variants.h"
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/pipeline/evaluate_product.h"
 #include "heatskin/pipeline/fallback_texture.h"
@@ -28,6 +31,7 @@
 #include "heatskin/product/product.h"
 #include "heatskin/product/product_writer.h"
 #include "heatskin/product/stored_kernels.h"
+#include "heatskin/training/value_solve.h"
 #include "heatskin/version.h"
 
 namespace heatskin {
@@ -149,6 +153,116 @@ Result<Product> readBack(const FitJob& job, const FitOutcome& outcome, const Pro
   return writer.readBack(std::move(*asset));
 }
 
+Result<void> checkLooks(const Asset& asset, std::span<const VariantLook> looks) {
+  if (looks.size() <= kMaxLooks) return {};
+  return inputError(fmt::format("{}has {} material variants that differ, more than {}", prefixOf(asset),
+                                grouped(looks.size()), kMaxLooks));
+}
+
+/// The kernels with the channels of `layout` alone, which are their first ones.
+KernelSet withFirstChannels(const KernelSet& kernels, const ChannelLayout& layout) {
+  if (kernels.layout.size() == layout.size()) return kernels;
+  KernelSet out = kernels;
+  out.layout = layout;
+  out.mean = kernels.mean.head(static_cast<Eigen::Index>(layout.size()));
+  out.channels = {layout.size(), {}};
+  out.channels.resize(kernels.size());
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    std::copy_n(kernels.channels.row(i), layout.size(), out.channels.row(i));
+  return out;
+}
+
+/// Values of the kernels in all looks, one after the other.
+std::vector<VariantKernels> solveLooks(const LoadedAsset& asset, const FitJob& job,
+                                       std::vector<VariantLook> looks, FitOutcome& outcome,
+                                       Progress& progress) {
+  std::vector<VariantKernels> variants;
+  if (looks.empty()) return variants;
+  const TrainOptions& train = outcome.config.train;
+  const AppearanceTarget base(asset.appearance, train.filter, job.layout);
+  Asset other = asset.asset;
+  progress.begin("values of material variants", looks.size());
+  for (VariantLook& look : looks) {
+    Stopwatch watch;
+    setLook(other, look);
+    const Appearance appearance(other, *asset.surface);
+    unsetLook(other, asset.asset, look);
+    const AppearanceTarget target(appearance, train.filter, job.layout);
+    // A look of factors alone has no values of its own.
+    const bool nothing = !checkSomethingToFit(*asset.surface, target);
+    KernelSet kernels = nothing ? outcome.fit.kernels
+                                : solveValues(*outcome.fit.evaluator, outcome.fit.kernels, *asset.surface,
+                                              base, target, train);
+    double seconds = watch.lap();
+    for (const std::string& name : look.names) {
+      outcome.variants.push_back({name, 0, seconds, {}});
+      seconds = 0;
+    }
+    variants.push_back({std::move(look), std::move(kernels)});
+    progress.update(variants.size(), {});
+  }
+  progress.end();
+  return variants;
+}
+
+/// Surface figures of variants as they are stored; `texture` is that of the default.
+Result<void> evaluateVariants(const LoadedAsset& asset, const KernelTexture& texture,
+                              const ProductWriter& writer, std::span<const VariantKernels> variants,
+                              EvaluationOptions options, Progress& progress, FitOutcome& outcome) {
+  options.seam_samples = 0;
+  options.atlas_size = options.view_size = options.query_runs = 0;
+  options.five_frame_samples = 0;
+  options.lpips = nullptr;
+  Asset other = variants.empty() ? Asset() : asset.asset;
+  std::size_t at = 0;
+  for (std::size_t v = 0; v < writer.variants().size(); ++v) {
+    const ProductWriter::Variant& stored = writer.variants()[v];
+    setLook(other, variants[v].look);
+    const Appearance appearance(other, *asset.surface);
+    unsetLook(other, asset.asset, variants[v].look);
+    const auto reference =
+        Reference::match(texture.surface(), *asset.surface, appearance, displayPath(asset.asset.path));
+    if (!reference) return reference.error();
+    const auto evaluation =
+        evaluate(texture.withValues(stored.kernels, stored.constants), *reference, options, progress);
+    if (!evaluation) return evaluation.error();
+    for (std::size_t n = 0; n < variants[v].look.names.size(); ++n)
+      outcome.variants[at++].evaluation = *evaluation;
+  }
+  return {};
+}
+
+/// Images for all requests, each with the colours of its look.
+Result<std::vector<FallbackImage>> bakeLooks(const KernelTexture& texture, const LoadedAsset& asset,
+                                             const ProductWriter& writer,
+                                             std::span<const VariantKernels> variants) {
+  const std::vector<FallbackRequest>& requests = writer.fallbackRequests();
+  std::vector<FallbackImage> images(requests.size());
+  for (std::size_t l = 0; l <= writer.variants().size(); ++l) {
+    std::vector<std::size_t> places;
+    std::vector<FallbackRequest> wanted;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (requests[i].look != l) continue;
+      places.push_back(i);
+      wanted.push_back(requests[i]);
+    }
+    if (wanted.empty()) continue;
+    Result<std::vector<FallbackImage>> baked = std::vector<FallbackImage>();
+    if (l == 0) {
+      baked = bakeFallback(texture, asset.asset, wanted);
+    } else {
+      Asset other = asset.asset;
+      setLook(other, variants[l - 1].look);
+      const ProductWriter::Variant& stored = writer.variants()[l - 1];
+      baked = bakeFallback(texture.withValues(stored.kernels, stored.constants), other, wanted);
+    }
+    if (!baked) return baked.error();
+    for (std::size_t i = 0; i < places.size(); ++i)
+      images[places[i]] = std::move((*baked)[i]);
+  }
+  return images;
+}
+
 /// Whether the surface is the one that readers of the product will build, as far as options decide that.
 bool asReadersBuild(const LoadedAsset& asset, Method method) {
   const SurfaceOptions wanted = productSurfaceOptions(method);
@@ -163,9 +277,17 @@ Result<ChannelLayout> fitChannels(const LoadedAsset& asset, std::span<const std:
                                   Method method) {
   std::vector<std::string> wanted(names.begin(), names.end());
   std::replace(wanted.begin(), wanted.end(), std::string("object_normal"), std::string("normal"));
-  Result<ChannelLayout> layout = wanted.empty()
-                                     ? channelsOf(asset.appearance, *asset.surface, filter)
-                                     : channelsOf(asset.appearance, *asset.surface, wanted, filter);
+  const std::vector<VariantLook> looks = variantLooks(asset.asset);
+  if (auto few = checkLooks(asset.asset, looks); !few) return few.error();
+  ChannelSurvey survey;
+  survey.add(asset.appearance, *asset.surface, filter);
+  Asset other = looks.empty() ? Asset() : asset.asset;
+  for (const VariantLook& look : looks) {
+    setLook(other, look);
+    survey.add(Appearance(other, *asset.surface), *asset.surface, filter);
+    unsetLook(other, asset.asset, look);
+  }
+  Result<ChannelLayout> layout = wanted.empty() ? survey.layout() : survey.layout(wanted);
   if (!layout) {
     return layout.error().kind == ErrorKind::kInput ? layout.error().prefixed(prefixOf(asset.asset))
                                                     : layout.error();
@@ -180,6 +302,14 @@ Result<ChannelLayout> fitChannels(const LoadedAsset& asset, std::span<const std:
   return ChannelLayout::make(std::move(groups));
 }
 
+void forgetVariants(Asset& asset) {
+  asset.variants.clear();
+  for (Mesh& mesh : asset.meshes) {
+    for (Primitive& primitive : mesh.primitives)
+      primitive.variants.clear();
+  }
+}
+
 Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   if (isProduct(asset.asset)) {
     return inputError(prefixOf(asset.asset) + "is a fitted texture already; give the asset it was made from",
@@ -187,7 +317,16 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   }
   FitOutcome outcome;
   outcome.config = job.config;
-  const AppearanceTarget target(asset.appearance, job.config.train.filter, job.layout);
+  const std::vector<VariantLook> looks = variantLooks(asset.asset);
+  if (auto few = checkLooks(asset.asset, looks); !few) return few.error();
+  std::unique_ptr<const FitTarget> joint;
+  if (looks.empty()) {
+    joint = std::make_unique<AppearanceTarget>(asset.appearance, job.config.train.filter, job.layout);
+  } else {
+    joint = std::make_unique<VariantTarget>(asset.asset, *asset.surface, asset.appearance, looks,
+                                            job.config.train.filter, job.layout);
+  }
+  const FitTarget& target = *joint;
   if (auto something = checkSomethingToFit(*asset.surface, target); !something)
     return something.error().prefixed(prefixOf(asset.asset));
   const BudgetReport budget = settleBudget(outcome.config, *asset.surface, job.keep_budget);
@@ -205,8 +344,8 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   if (control.progress == nullptr) control.progress = &silentProgress();
   if (!control.bytes_of) {
     control.bytes_of = [&](const KernelSet& kernels) {
-      return packKernels(kernels, asset.asset, *asset.surface, asset.asset, *asset.surface,
-                         outcome.config.evaluator.options())
+      return packKernels(withFirstChannels(kernels, job.layout), asset.asset, *asset.surface, asset.asset,
+                         *asset.surface, outcome.config.evaluator.options())
           .bytes.size();
     };
   }
@@ -216,6 +355,10 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   outcome.notices.insert(outcome.notices.end(), outcome.fit.notices.begin(), outcome.fit.notices.end());
   if (!outcome.fit.complete) return outcome;
   outcome.init_seconds = asset.surface_seconds + outcome.fit.init_seconds;
+  outcome.fit.kernels = withFirstChannels(outcome.fit.kernels, job.layout);
+  Unstoppable finishing(*control.progress);
+  // Before anything else asks the evaluator, which is rebuilt for it.
+  std::vector<VariantKernels> variants = solveLooks(asset, job, looks, outcome, finishing);
 
   const EvaluatorOptions evaluator = outcome.config.evaluator.options();
   EvaluationOptions evaluation = job.evaluation;
@@ -224,7 +367,7 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   if (job.evaluate && !control.progress->cancelled()) {
     const auto exact =
         KernelTexture::withEvaluator(asset.surface, outcome.fit.kernels, evaluator, outcome.fit.evaluator,
-                                     constantFaces(asset.appearance, job.layout));
+                                     constantFaces(asset.appearance, job.layout, !looks.empty()));
     if (!exact) return exact.error();
     const auto psnr = surfacePsnr(*exact, Reference(*asset.surface, asset.appearance), evaluation);
     if (!psnr) return psnr.error();
@@ -232,7 +375,6 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   }
 
   // All steps are done: a wish to stop no longer keeps them from becoming a product.
-  Unstoppable finishing(*control.progress);
   const ProductInfo info{fmt::format("heatskin {}", kVersion), outcome.config.preset,
                          outcome.config.train.seed, outcome.config.train.steps,
                          std::string(filterName(outcome.config.train.filter))};
@@ -240,6 +382,7 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   ProductFile file(job.fallback);
   file.extras = job.extras;
   file.charts = job.charts;
+  file.variants = std::move(variants);
   const auto writer = ProductWriter::create(asset.asset, asset.surface, as_readers_build, outcome.fit.kernels,
                                             evaluator, info, file);
   if (!writer) return writer.error();
@@ -258,7 +401,11 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
                                              {&finishing, control.cache, {}}, writer->constants());
   outcome.fit.evaluator = nullptr;
   if (!texture) return texture.error();
-  const auto images = bakeFallback(*texture, asset.asset, writer->fallbackRequests());
+  for (std::size_t v = 0, at = 0; v < writer->variants().size(); ++v) {
+    for (std::size_t n = 0; n < file.variants[v].look.names.size(); ++n)
+      outcome.variants[at++].bytes = writer->variants()[v].bytes;
+  }
+  const auto images = bakeLooks(*texture, asset, *writer, file.variants);
   if (!images) return images.error();
   auto bytes = writer->finish(*texture, *images);
   if (!bytes) return bytes.error();
@@ -273,6 +420,11 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   if (job.evaluate && !control.progress->cancelled()) {
     const auto done = evaluateStored(asset, evaluation, exact_psnr, *control.progress, outcome);
     if (!done && !control.progress->cancelled()) return done.error();
+    if (done) {
+      const auto variants_done = evaluateVariants(asset, outcome.stored->texture, *writer, file.variants,
+                                                  evaluation, *control.progress, outcome);
+      if (!variants_done && !control.progress->cancelled()) return variants_done.error();
+    }
     if (done) outcome.fallback_psnr = fallbackPsnr(*outcome.stored, asset, evaluation);
   }
   if (own_cache && control.notify) {

@@ -8,6 +8,7 @@
 #include "heatskin/evaluators/method_traits.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
+#include "heatskin/io/variants.h"
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/pipeline/pipeline.h"
 
@@ -36,6 +37,9 @@ Result<LoadedAsset> openAsset(const std::filesystem::path& path, const OpenOptio
 
 Result<LoadedAsset> openAsset(Asset asset, const OpenOptions& options) {
   Stopwatch watch;
+  if (!options.variant.empty()) {
+    if (auto selected = selectVariant(asset, options.variant); !selected) return selected.error();
+  }
   Progress& progress = progressOf(options);
   progress.begin("building the surface", 0);
   auto built = buildSurface(asset, options.surface);
@@ -66,6 +70,7 @@ Result<LoadedAsset> openAssetToFit(Asset asset, Method method, const OpenOptions
                       error_code::kAlreadyFitted);
   }
   OpenOptions as_readers = options;
+  as_readers.variant.clear();
   as_readers.surface = productSurfaceOptions(method);
   if (const auto moved = useStoredGeometry(asset); !moved) {
     // Whatever is wrong with a mesh, its surface says it better.
@@ -83,6 +88,9 @@ Result<LoadedProduct> openProduct(const std::filesystem::path& path, const OpenO
 
 Result<LoadedProduct> openProduct(Asset asset, const OpenOptions& options) {
   Progress& progress = progressOf(options);
+  if (!options.variant.empty()) {
+    if (auto selected = selectVariant(asset, options.variant); !selected) return selected.error();
+  }
   progress.begin("unpacking the kernels", 0);
   auto product = decodeProduct(std::move(asset), options.method);
   if (!product) return product.error();

@@ -31,6 +31,10 @@ namespace heatskin {
 struct OpenOptions {
   SurfaceOptions surface;        ///< of an asset; a product has the surface its method needs
   std::optional<Method> method;  ///< evaluate a product's kernels with this one's default options instead
+
+  /// The material variant (KHR_materials_variants) that is shown; empty: the default. Refused
+  /// (error_code::kBadRequest) if the file has none of that name. An asset that is fitted has all of them.
+  std::string variant;
   Progress* progress = nullptr;  ///< may be null
 
   /// Of the method's preprocessing. Null: PreprocessingCache::fromEnvironment(), whose notices `notify`
@@ -120,7 +124,12 @@ class SurfacePointFinder {
 Result<ChannelLayout> fitChannels(const LoadedAsset& asset, std::span<const std::string> names = {},
                                   Filter filter = Filter::kAuto, Method method = Method::kLocal);
 
-/// A fit from an asset to its product.
+/// Forgets the asset's material variants: a fit then has the default look alone, and the product keeps the
+/// variants as they are.
+void forgetVariants(Asset& asset);
+
+/// A fit from an asset to its product. All material variants get values: kernels lie where any of them needs
+/// them (appearance/variant_target.h).
 struct FitJob {
   FitConfig config;
   ChannelLayout layout;  ///< what is fitted, beginning with base_color; Appearance::knows() it
@@ -147,6 +156,17 @@ struct FitJob {
   std::function<Result<void>(const std::function<Result<void>()>& write)> guard;
 };
 
+/// A material variant of a fit.
+struct FittedVariant {
+  std::string name;
+  std::size_t bytes = 0;                 ///< of its values in the product; those of one look share them
+  double solve_seconds = 0;              ///< that they took; 0: another variant looks the same
+  std::optional<Evaluation> evaluation;  ///< on the surface alone; nothing if cancelled or not asked for
+};
+
+/// Looks of material variants that a fit can have; more is refused (forgetVariants() helps).
+inline constexpr std::size_t kMaxLooks = 64;
+
 /// What came of it.
 struct FitOutcome {
   FitResult fit;                         ///< incomplete: cancelled, and there is nothing of what follows
@@ -156,6 +176,7 @@ struct FitOutcome {
   std::optional<Evaluation> evaluation;  ///< of the stored texture; nothing if cancelled or not asked for
   double quantisation_loss_db = 0;       ///< surface PSNR before storing minus after; 0 without evaluation
   std::optional<double> fallback_psnr;   ///< surface PSNR of the fallback, where there is one to measure
+  std::vector<FittedVariant> variants;   ///< that look other than the default
   std::vector<std::string> kept;         ///< words for what the product has of the input besides meshes
   std::vector<std::string> dropped;      ///< and for what it has not
   std::string why_larger;                ///< what the product adds to its input, if it is the larger one

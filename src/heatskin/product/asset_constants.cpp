@@ -49,11 +49,11 @@ bool hasTexture(const Asset& asset, const Primitive& primitive, const TextureUse
 
 }  // namespace
 
-ConstantFaces constantFaces(const Appearance& appearance, const ChannelLayout& layout) {
+ConstantFaces constantFaces(const Appearance& appearance, const ChannelLayout& layout, bool other_looks) {
   ConstantFaces out;
   out.values.channels = layout.size();
   const AppearanceTarget target(appearance, Filter::kAuto, layout);
-  if (!target.hasColor()) return out;
+  if (!target.hasColor() && !other_looks) return out;
   std::map<std::pair<int, std::uint32_t>, std::uint32_t> known;  // by material and groups
   for (std::uint32_t f = 0; f < appearance.faceCount(); ++f) {
     const std::uint32_t groups = target.constantGroups(f);
@@ -113,8 +113,12 @@ ConstantFaces constantFaces(const Asset& asset, const Surface& surface, const Co
 }
 
 std::uint32_t constantGroups(const Asset& asset, const Primitive& primitive, const ChannelLayout& layout) {
-  const Material* material =
-      primitive.material < 0 ? nullptr : &asset.materials[static_cast<std::size_t>(primitive.material)];
+  return constantGroups(asset, primitive, primitive.material, layout);
+}
+
+std::uint32_t constantGroups(const Asset& asset, const Primitive& primitive, int number,
+                             const ChannelLayout& layout) {
+  const Material* material = number < 0 ? nullptr : &asset.materials[static_cast<std::size_t>(number)];
   // Without a material nothing says more than the colours do.
   if (material == nullptr) return primitive.colors.empty() ? allGroups(layout) : 0;
   std::uint32_t constant = 0, bit = 1;

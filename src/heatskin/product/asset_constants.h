@@ -16,8 +16,10 @@
 namespace heatskin {
 
 /// Those of an asset that is fitted. None if all faces are so in all channels: then there is nothing to fit,
-/// and kernels that are there all the same are meant to be seen. Appearance::knows() the layout.
-ConstantFaces constantFaces(const Appearance& appearance, const ChannelLayout& layout = {});
+/// and kernels that are there all the same are meant to be seen; unless there are `other_looks` that need
+/// them. Appearance::knows() the layout.
+ConstantFaces constantFaces(const Appearance& appearance, const ChannelLayout& layout = {},
+                            bool other_looks = false);
 
 /// Materials (increasing indices into Asset::materials) whose faces have the values of their factors.
 struct ConstantMaterials {
@@ -37,6 +39,10 @@ ConstantFaces constantFaces(const Asset& asset, const Surface& surface, const Co
 /// texture or no coordinates for it and, for base_color and alpha, no vertex colours. The same as
 /// AppearanceTarget::constantGroups() of its faces.
 std::uint32_t constantGroups(const Asset& asset, const Primitive& primitive, const ChannelLayout& layout);
+
+/// The same for another of the asset's materials; -1: the default one.
+std::uint32_t constantGroups(const Asset& asset, const Primitive& primitive, int material,
+                             const ChannelLayout& layout);
 
 /// All groups of a layout, one bit each.
 std::uint32_t allGroups(const ChannelLayout& layout);

@@ -25,8 +25,7 @@ std::size_t bytesOfImage(const GltfDocument& document, const GltfJson& texture) 
 }  // namespace
 
 void FallbackImages::request(const GltfDocument& document, const Asset& asset, std::size_t own,
-                             std::size_t material, const std::vector<PrimitiveKey>& users,
-                             const std::set<PrimitiveKey>& colored) {
+                             std::size_t material, const std::set<PrimitiveKey>& users, std::size_t look) {
   const Material& before = asset.materials[material];
   if (before.base_color.texture < 0) return;
   const Texture& texture = asset.textures[static_cast<std::size_t>(before.base_color.texture)];
@@ -34,14 +33,15 @@ void FallbackImages::request(const GltfDocument& document, const Asset& asset, s
   const Image& image = *asset.images[static_cast<std::size_t>(texture.image)];
   if (before.alpha_mode != AlphaMode::kOpaque && smallestAlpha(image) < 255) return;
   FallbackRequest request;
+  request.look = look;
   for (std::size_t m = 0; m < asset.meshes.size(); ++m) {
     const Mesh& mesh = asset.meshes[m];
     for (std::size_t p = 0; p < mesh.primitives.size(); ++p) {
       const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
                              static_cast<std::size_t>(mesh.primitives[p].source));
-      if (std::find(users.begin(), users.end(), key) == users.end()) continue;
+      if (!users.contains(key)) continue;
       // Vertex colours vary along the surface, images along coordinates, which may overlap.
-      if (!mesh.primitives[p].colors.empty() || !colored.contains(key)) return;
+      if (!mesh.primitives[p].colors.empty()) return;
       request.primitives.emplace_back(m, p);
     }
   }
@@ -65,11 +65,12 @@ void FallbackImages::request(const GltfDocument& document, const Asset& asset, s
   request.width = image.width;
   request.height = image.height;
   request.bytes = bytesOfImage(document, stored);
-  with_image_.insert(users.begin(), users.end());
+  if (look == 0) with_image_.insert(users.begin(), users.end());
   // Materials that show one texture with one factor get one image.
-  const std::pair key(before.base_color.texture,
-                      std::array<float, 4>{before.base_color_factor[0], before.base_color_factor[1],
-                                           before.base_color_factor[2], 1.0f});
+  const std::tuple key(before.base_color.texture,
+                       std::array<float, 4>{before.base_color_factor[0], before.base_color_factor[1],
+                                            before.base_color_factor[2], 1.0f},
+                       look);
   const auto [known, is_new] = request_of_.try_emplace(key, requests_.size());
   if (is_new) {
     requests_.push_back(std::move(request));

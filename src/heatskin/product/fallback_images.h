@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,12 +23,14 @@ namespace heatskin {
 class FallbackImages {
  public:
   /// Notes what material `own` of the document says about its texture before that goes, if an image can take
-  /// its place: it only gave colour, to `users`, which are opaque, have no vertex colours and are all in
-  /// `colored`. `own` is material `material` of the asset that was read from the document, or a copy of it.
+  /// its place: it only gave colour, to `users`, whose base colour is fitted and which are opaque and have no
+  /// vertex colours. `own` is material `material` of the asset that was read from the document, or a copy of
+  /// it. `look` is FallbackRequest::look.
   void request(const GltfDocument& document, const Asset& asset, std::size_t own, std::size_t material,
-               const std::vector<PrimitiveKey>& users, const std::set<PrimitiveKey>& colored);
+               const std::set<PrimitiveKey>& users, std::size_t look);
 
   const std::vector<FallbackRequest>& requests() const { return requests_; }
+  /// Whether a primitive has such an image in its own material.
   bool shows(const PrimitiveKey& key) const { return with_image_.contains(key); }
 
   /// Takes the sizes of images from the asset that the document was written from: images of other formats
@@ -56,7 +59,8 @@ class FallbackImages {
   std::vector<FallbackRequest> requests_;
   std::vector<Slots> slots_;  // [requests]
   std::set<PrimitiveKey> with_image_;
-  std::map<std::pair<int, std::array<float, 4>>, std::size_t> request_of_;  // by texture and factor
+  /// By texture, factor and look.
+  std::map<std::tuple<int, std::array<float, 4>, std::size_t>, std::size_t> request_of_;
 };
 
 }  // namespace heatskin

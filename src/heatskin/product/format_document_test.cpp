@@ -501,7 +501,7 @@ TEST(FormatDocument, ExamplesAreRead) {
     at += fence.size();
     examples.push_back(text.substr(at, text.find("```", at) - at));
   }
-  ASSERT_EQ(examples.size(), 2u);
+  ASSERT_EQ(examples.size(), 3u);
   Json json = Json::parse(examples[0]).at("extensions").at(kExtensionName);
   const auto read = readExtension(json.dump());
   ASSERT_TRUE(read) << read.error().message;
@@ -517,6 +517,11 @@ TEST(FormatDocument, ExamplesAreRead) {
   json.update(Json::parse("{" + examples[1] + "}"));
   const auto channels = readExtension(json.dump());
   EXPECT_TRUE(channels) << channels.error().message;
+  json["version"] = "2.2";
+  json.update(Json::parse("{" + examples[2] + "}"));
+  const auto variants = readExtension(json.dump());
+  ASSERT_TRUE(variants) << variants.error().message;
+  EXPECT_EQ(variants->variants.at(0).names, (std::vector<std::string>{"midnight", "dusk"}));
 }
 
 /// A number as a document may write it, and another one.

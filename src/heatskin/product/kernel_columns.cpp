@@ -127,6 +127,13 @@ bool followsOnTriangle(std::span<const KernelCodes> sorted, std::size_t i) {
   return i > 0 && sorted[i].triangle == sorted[i - 1].triangle;
 }
 
+std::size_t valueBytes(const KernelScales& scales, std::span<const std::size_t> channels) {
+  std::size_t bytes = 0;
+  for (const std::size_t c : channels)
+    bytes += planesOf(scales.channel_bits[c]);
+  return bytes;
+}
+
 }  // namespace
 
 void sortKernels(std::vector<KernelCodes>& codes) {
@@ -234,6 +241,51 @@ Result<std::vector<KernelCodes>> unpackColumns(std::span<const std::uint8_t> byt
     }
   }
   return codes;
+}
+
+std::vector<std::uint8_t> packValues(std::span<const KernelCodes> sorted, std::span<const KernelCodes> base,
+                                     const KernelScales& scales, std::span<const std::size_t> channels) {
+  PlaneWriter writer(sorted.size(), valueBytes(scales, channels));
+  const auto valueOf = [&](std::size_t i, std::size_t c) {
+    return std::uint32_t{sorted[i].channels[c]} - (base.empty() ? 0u : std::uint32_t{base[i].channels[c]});
+  };
+  for (const std::size_t c : channels) {
+    const auto from = predictor(c);
+    writer.column(scales.channel_bits[c], [&](std::size_t i) {
+      return (valueOf(i, c) - (from ? valueOf(i, *from) : 0u)) & maskOf(scales.channel_bits[c]);
+    });
+  }
+  return deflateWithinLimit(writer.planes(), sorted.size(), Z_RLE);
+}
+
+Result<void> unpackValues(std::span<const std::uint8_t> bytes, const KernelScales& scales,
+                          std::span<const std::size_t> channels, bool differences,
+                          std::vector<KernelCodes>& codes) {
+  const std::size_t size = codes.size() * valueBytes(scales, channels);
+  const auto planes = size / kMostInflation >= bytes.size() ? std::optional<std::vector<std::uint8_t>>()
+                                                            : inflateExactly(bytes, size);
+  if (!planes) {
+    return inputError(fmt::format("the buffer view of a variant is not a zlib stream of {} bytes, as {} have",
+                                  size, plural(codes.size(), "kernel", "kernels")));
+  }
+  PlaneReader reader(*planes, codes.size());
+  std::vector<KernelCodes> read(codes.size());
+  for (const std::size_t c : channels) {
+    const bool fits = reader.column(scales.channel_bits[c], [&](std::size_t i, std::uint32_t code) {
+      read[i].channels[c] = static_cast<std::uint16_t>(code);
+    });
+    if (!fits) return inputError("a code of a variant's column has too many bits");
+  }
+  for (const std::size_t c : channels) {
+    const auto from = predictor(c);
+    for (std::size_t i = 0; i < codes.size(); ++i) {
+      const std::uint32_t sum = std::uint32_t{read[i].channels[c]} +
+                                (from ? std::uint32_t{read[i].channels[*from]} : 0u) +
+                                (differences ? std::uint32_t{codes[i].channels[c]} : 0u);
+      codes[i].channels[c] = static_cast<std::uint16_t>(sum & maskOf(scales.channel_bits[c]));
+    }
+  }
+  return {};
 }
 
 }  // namespace heatskin

@@ -32,4 +32,15 @@ std::vector<std::uint8_t> packColumns(std::span<const KernelCodes> sorted, const
 Result<std::vector<KernelCodes>> unpackColumns(std::span<const std::uint8_t> bytes, std::size_t count,
                                                const KernelScales& scales);
 
+/// Other values of the same kernels in the same order: columns of `channels` (increasing; all of a group)
+/// alone. With `base` codes are differences from its codes, as values of variants that are alike want it.
+std::vector<std::uint8_t> packValues(std::span<const KernelCodes> sorted, std::span<const KernelCodes> base,
+                                     const KernelScales& scales, std::span<const std::size_t> channels);
+
+/// Puts them in the place of the codes of those channels; `differences`: from these codes. Refused: what
+/// unpackColumns() refuses.
+Result<void> unpackValues(std::span<const std::uint8_t> bytes, const KernelScales& scales,
+                          std::span<const std::size_t> channels, bool differences,
+                          std::vector<KernelCodes>& codes);
+
 }  // namespace heatskin

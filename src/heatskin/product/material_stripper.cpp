@@ -13,10 +13,10 @@ constexpr std::uint32_t kBaseColor = 1;
 
 }  // namespace
 
-MaterialStripper::MaterialStripper(
-    GltfDocument& document, const Asset& asset, const ChannelLayout& layout,
-    const std::function<std::uint32_t(std::size_t mesh, std::size_t primitive)>& constant_groups,
-    std::map<PrimitiveKey, SlotSums> sums, Fallback fallback)
+MaterialStripper::MaterialStripper(GltfDocument& document, const Asset& asset, const ChannelLayout& layout,
+                                   const ConstantGroups& constant_groups,
+                                   std::map<MaterialUse, SlotSums> sums, Fallback fallback,
+                                   std::span<const VariantLook> looks)
     : document_(document), asset_(asset), layout_(layout), sums_(std::move(sums)), fallback_(fallback) {
   const std::uint32_t all = allGroups(layout);
   for (std::size_t m = 0; m < asset.meshes.size(); ++m) {
@@ -24,10 +24,27 @@ MaterialStripper::MaterialStripper(
     for (std::size_t p = 0; p < mesh.primitives.size(); ++p) {
       const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
                              static_cast<std::size_t>(mesh.primitives[p].source));
-      const std::uint32_t constant = constant_groups(m, p);
-      groups_[key] = constant;
-      (constant == all ? constant_ : fitted_).insert(key);
-      if ((constant & kBaseColor) == 0) colored_.insert(key);
+      const auto note = [&](const MaterialUse& use, int material) {
+        const std::uint32_t constant = constant_groups(m, p, material);
+        groups_[use] = constant;
+        (constant == all ? constant_ : fitted_).insert(use);
+        return constant;
+      };
+      if ((note({key}, mesh.primitives[p].material) & kBaseColor) == 0) colored_.insert(key);
+      if (looks.empty()) continue;
+      for (const VariantMaterial& mapping : mesh.primitives[p].variants)
+        note({key, mapping.source}, mapping.material);
+    }
+  }
+  for (std::size_t l = 0; l < looks.size(); ++l) {
+    for (const VariantLook::Change& change : looks[l].changes) {
+      const Mesh& mesh = asset.meshes[change.mesh];
+      const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
+                             static_cast<std::size_t>(mesh.primitives[change.primitive].source));
+      // Several mappings may name one material.
+      for (const VariantMaterial& mapping : mesh.primitives[change.primitive].variants) {
+        if (mapping.material == change.material) look_of_.try_emplace({key, mapping.source}, l + 1);
+      }
     }
   }
 }
@@ -39,36 +56,57 @@ Result<void> MaterialStripper::strip() {
     return {};
   }
   // Who else has the material of a fitted primitive keeps it, and so does who is constant in other groups.
-  std::map<std::pair<std::size_t, std::uint32_t>, std::vector<PrimitiveKey>> fitted_users;
+  // Looks have materials of their own, because their fallback images differ.
+  struct Users {
+    std::size_t material;
+    std::uint32_t constant;
+    std::size_t look;  // 0: the default
+
+    auto operator<=>(const Users&) const = default;
+  };
+  std::map<Users, std::vector<MaterialUse>> fitted_users;
   std::set<std::size_t> others;
   const std::size_t meshes = document_.list("meshes").size();
   for (std::size_t m = 0; m < meshes; ++m) {
     const std::size_t count = primitiveCount(m);
     for (std::size_t p = 0; p < count; ++p) {
-      const std::optional<std::size_t> material = materialOf({m, p});
-      if (!material) continue;
-      if (fitted_.contains({m, p})) {
-        fitted_users[{*material, groups_[{m, p}]}].push_back({m, p});
-      } else {
-        others.insert(*material);
-      }
+      MaterialUse use{{m, p}};
+      const auto note = [&] {
+        const std::optional<std::size_t> material = materialOf(use);
+        if (!material) return;
+        if (!fitted_.contains(use)) {
+          others.insert(*material);
+          return;
+        }
+        const auto look = look_of_.find(use);
+        fitted_users[{*material, groups_[use], look == look_of_.end() ? 0 : look->second}].push_back(use);
+      };
+      note();
+      for (use.mapping = 0; mappingOf(use) != nullptr; ++use.mapping)
+        note();
     }
   }
   const GltfJson originals = document_.list("materials");
   for (const auto& [key, users] : fitted_users) {
-    const auto& [material, constant] = key;
+    const auto& [material, constant, look] = key;
     std::size_t own = material;
     if (!others.insert(material).second) {
       own = document_.append("materials", originals[material]);
-      for (const PrimitiveKey& user : users)
-        primitiveOf(user)["material"] = own;
+      for (const MaterialUse& user : users)
+        setMaterial(user, own);
     }
     if ((constant & kBaseColor) == 0) {
-      if (fallback_ == Fallback::kTexture) images_.request(document_, asset_, own, material, users, colored_);
+      colored_materials_.insert(own);
+      if (fallback_ == Fallback::kTexture) {
+        std::set<PrimitiveKey> primitives;
+        for (const MaterialUse& user : users)
+          primitives.insert(user.primitive);
+        images_.request(document_, asset_, own, material, primitives, look);
+      }
       if (auto done = stripMaterial(own, asset_.materials[material]); !done) return done.error();
     }
     SlotSums means;
-    for (const PrimitiveKey& user : users) {
+    for (const MaterialUse& user : users) {
       if (const auto found = sums_.find(user); found != sums_.end()) means.add(found->second);
     }
     stripSlots(document_.root()["materials"][own], layout_, constant, means);
@@ -81,11 +119,11 @@ Result<void> MaterialStripper::strip() {
 ConstantMaterials MaterialStripper::constantMaterials() {
   std::set<std::size_t> all;
   std::vector<std::set<std::size_t>> of_group(layout_.groups().size());
-  for (const PrimitiveKey& key : constant_)
-    all.insert(*materialOf(key));
-  for (const PrimitiveKey& key : fitted_) {
+  for (const MaterialUse& use : constant_)
+    all.insert(*materialOf(use));
+  for (const MaterialUse& use : fitted_) {
     for (std::size_t g = 0; g < of_group.size(); ++g) {
-      if ((groups_[key] >> g & 1) != 0) of_group[g].insert(*materialOf(key));
+      if ((groups_[use] >> g & 1) != 0) of_group[g].insert(*materialOf(use));
     }
   }
   ConstantMaterials result;
@@ -107,8 +145,25 @@ GltfJson& MaterialStripper::primitiveOf(const PrimitiveKey& key) {
   return document_.root()["meshes"][key.first]["primitives"][key.second];
 }
 
-std::optional<std::size_t> MaterialStripper::materialOf(const PrimitiveKey& key) {
-  const GltfJson* material = memberOf(primitiveOf(key), "material");
+/// The mapping of a use; null if the primitive has none of that number.
+GltfJson* MaterialStripper::mappingOf(const MaterialUse& use) {
+  GltfJson* found = &primitiveOf(use.primitive);
+  for (const char* key : {"extensions", "KHR_materials_variants", "mappings"}) {
+    found = memberOf(*found, key);
+    if (found == nullptr) return nullptr;
+  }
+  const auto number = static_cast<std::size_t>(use.mapping);
+  return found->is_array() && number < found->size() ? &(*found)[number] : nullptr;
+}
+
+void MaterialStripper::setMaterial(const MaterialUse& use, std::size_t material) {
+  GltfJson& place = use.mapping < 0 ? primitiveOf(use.primitive) : *mappingOf(use);
+  place["material"] = material;
+}
+
+std::optional<std::size_t> MaterialStripper::materialOf(const MaterialUse& use) {
+  GltfJson* place = use.mapping < 0 ? &primitiveOf(use.primitive) : mappingOf(use);
+  const GltfJson* material = place == nullptr ? nullptr : memberOf(*place, "material");
   if (material == nullptr || !material->is_number_unsigned()) return std::nullopt;
   const auto index = material->get<std::size_t>();
   return index < document_.list("materials").size() ? std::optional(index) : std::nullopt;
@@ -118,25 +173,25 @@ std::optional<std::size_t> MaterialStripper::materialOf(const PrimitiveKey& key)
 void MaterialStripper::separateConstants() {
   std::map<std::size_t, std::uint32_t> first;  // groups of whom the material stays with
   std::map<std::pair<std::size_t, std::uint32_t>, std::size_t> copies;
-  std::vector<PrimitiveKey> keys(fitted_.begin(), fitted_.end());
-  keys.insert(keys.end(), constant_.begin(), constant_.end());
-  for (const PrimitiveKey& key : keys) {
-    const auto material = materialOf(key);
+  std::vector<MaterialUse> uses(fitted_.begin(), fitted_.end());
+  uses.insert(uses.end(), constant_.begin(), constant_.end());
+  for (const MaterialUse& use : uses) {
+    const auto material = materialOf(use);
     if (!material) continue;
-    if (first.try_emplace(*material, groups_[key]).first->second == groups_[key]) continue;
-    const auto [copy, is_new] = copies.try_emplace({*material, groups_[key]});
+    if (first.try_emplace(*material, groups_[use]).first->second == groups_[use]) continue;
+    const auto [copy, is_new] = copies.try_emplace({*material, groups_[use]});
     if (is_new) copy->second = document_.append("materials", document_.list("materials")[*material]);
-    primitiveOf(key)["material"] = copy->second;
+    setMaterial(use, copy->second);
   }
 }
 
 /// A primitive without a material has glTF's default one, which cannot be named.
 void MaterialStripper::giveConstantsMaterials() {
   std::optional<std::size_t> plain;
-  for (const auto& [key, groups] : groups_) {
-    if (groups == 0 || materialOf(key)) continue;
+  for (const auto& [use, groups] : groups_) {
+    if (groups == 0 || materialOf(use)) continue;
     if (!plain) plain = document_.append("materials", GltfJson::object());
-    primitiveOf(key)["material"] = *plain;
+    setMaterial(use, *plain);
   }
 }
 

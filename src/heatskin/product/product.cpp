@@ -129,10 +129,12 @@ struct ProductWriter::Impl {
   Fallback fallback;
   std::shared_ptr<const Surface> surface;
   ProductExtension extension;
-  std::vector<std::uint8_t> bytes;  // of the kernels
+  std::vector<std::uint8_t> bytes;                       // of the kernels
+  std::vector<std::vector<std::uint8_t>> variant_bytes;  // [extension.variants]
   bool charts = true;
   KernelSet kernels;
   ConstantFaces constants;
+  std::vector<ProductWriter::Variant> variants;
 
   std::optional<PackedCharts> chartsOf(const KernelTexture& texture) const {
     if (!charts) return {};
@@ -144,6 +146,7 @@ struct ProductWriter::Impl {
     const Vec3f mean(kernels.mean.data() + kernels.layout.find("base_color")->first);
     std::vector<std::vector<std::uint8_t>> buffers = {bytes};
     if (packed) buffers.push_back(std::move(packed->bytes));
+    buffers.insert(buffers.end(), variant_bytes.begin(), variant_bytes.end());
     return document.finish(
         colored, buffers,
         [&](std::size_t view) {
@@ -153,6 +156,8 @@ struct ProductWriter::Impl {
             numbered.charts = packed->header;
             numbered.charts->buffer_view = view + 1;
           }
+          for (std::size_t v = 0; v < numbered.variants.size(); ++v)
+            numbered.variants[v].buffer_view = view + (packed ? 2 : 1) + v;
           return writeExtension(numbered);
         },
         mean, extension.info.generator, images);
@@ -198,7 +203,18 @@ Result<Product> decode(Asset asset, std::optional<Method> evaluated_with,
     }
     surface = std::make_shared<const Surface>(std::move(*built));
   }
-  auto kernels = unpackKernels(*extension, view->bytes, asset, *surface);
+  const StoredValues* variant = nullptr;
+  std::span<const std::uint8_t> variant_bytes;
+  if (!asset.variant.empty()) {
+    for (const StoredValues& values : extension->variants) {
+      if (std::find(values.names.begin(), values.names.end(), asset.variant) == values.names.end()) continue;
+      const auto found = viewAt(values.buffer_view);
+      if (found == raw->views.end()) return refuse(inputError("the buffer view of a variant does not exist"));
+      variant = &values;
+      variant_bytes = found->bytes;
+    }
+  }
+  auto kernels = unpackKernels(*extension, view->bytes, asset, *surface, variant, variant_bytes);
   if (!kernels) return refuse(kernels.error());
 
   std::vector<std::vector<std::size_t>> lists = extension->constant_materials.of_group;
@@ -210,6 +226,11 @@ Result<Product> decode(Asset asset, std::optional<Method> evaluated_with,
   }
 
   Product product;
+  for (const StoredValues& values : extension->variants) {
+    product.variants.insert(product.variants.end(), values.names.begin(), values.names.end());
+    if (const auto found = viewAt(values.buffer_view); found != raw->views.end())
+      product.variant_bytes += found->bytes.size();
+  }
   product.constants = constantFaces(asset, *surface, extension->constant_materials, extension->layout);
   if (extension->charts) {
     const auto charts = viewAt(extension->charts->buffer_view);
@@ -287,6 +308,9 @@ const KernelSet& ProductWriter::kernels() const {
 const ConstantFaces& ProductWriter::constants() const {
   return impl_->constants;
 }
+const std::vector<ProductWriter::Variant>& ProductWriter::variants() const {
+  return impl_->variants;
+}
 const std::vector<std::string>& ProductWriter::kept() const {
   return impl_->document.kept();
 }
@@ -350,7 +374,10 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
 
     if (countTriangles(stored) != extension.triangles) return failure("triangles were lost in writing");
     extension.constant_materials = impl->document.constantMaterials();
-    PackedKernels packed = packKernels(kernels, asset, *surface, stored, *stored_surface, options);
+    // A file that had to be made anew has no variants.
+    const std::vector<VariantKernels> none;
+    const std::vector<VariantKernels>& variants = stored.variants.empty() ? none : file.variants;
+    PackedKernels packed = packKernels(kernels, asset, *surface, stored, *stored_surface, options, variants);
     extension.scales = std::move(packed.scales);
     impl->bytes = std::move(packed.bytes);
 
@@ -360,6 +387,31 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
     if (!rounded) return failure(rounded.error().message);
     impl->kernels = std::move(*rounded);
     impl->constants = constantFaces(stored, *stored_surface, extension.constant_materials, kernels.layout);
+    Asset other = stored;
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+      // Materials have other numbers in the file, which the names of variants lead to.
+      const std::string& name = variants[v].look.names.front();
+      if (auto selected = selectVariant(other, name); !selected) return failure(selected.error().message);
+      ProductWriter::Variant& variant = impl->variants.emplace_back();
+      variant.bytes = packed.variants[v].bytes.size();
+      variant.kernels = impl->kernels;
+      if (variant.bytes > 0) {
+        StoredValues& values = extension.variants.emplace_back(std::move(packed.variants[v].header));
+        values.names = variants[v].look.names;
+        impl->variant_bytes.push_back(std::move(packed.variants[v].bytes));
+        auto own = unpackKernels(extension, impl->bytes, stored, *stored_surface, &values,
+                                 impl->variant_bytes.back());
+        if (!own) return failure(own.error().message);
+        variant.kernels = std::move(*own);
+      }
+      variant.constants = constantFaces(other, *stored_surface, extension.constant_materials, kernels.layout);
+      for (std::size_t m = 0; m < other.meshes.size(); ++m) {
+        for (std::size_t p = 0; p < other.meshes[m].primitives.size(); ++p)
+          other.meshes[m].primitives[p].material = stored.meshes[m].primitives[p].material;
+      }
+    }
+    if (const auto readable = readExtension(writeExtension(extension)); !readable)
+      return failure(readable.error().message);
     impl->extension = std::move(extension);
     impl->surface = std::move(stored_surface);
     return ProductWriter(std::move(impl));

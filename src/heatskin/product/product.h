@@ -16,6 +16,7 @@
 #include "heatskin/base/result.h"
 #include "heatskin/evaluators/method.h"
 #include "heatskin/io/asset.h"
+#include "heatskin/io/variants.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/surface/fit_target.h"
 #include "heatskin/surface/surface.h"
@@ -51,6 +52,7 @@ inline constexpr std::string_view kFallbackNames[] = {"vertex", "original", "non
 struct FallbackRequest {
   /// Meshes of the asset and primitives of theirs that show it, along the coordinates of their base colour.
   std::vector<std::pair<std::size_t, std::size_t>> primitives;
+  std::size_t look = 0;       ///< of the material variants (from 1) whose colours it has; 0: the default
   int width = 0, height = 0;  ///< of the image whose place it takes
   std::size_t bytes = 0;      ///< of that one in the file; 0: not known
 };
@@ -61,6 +63,12 @@ struct FallbackImage {
   std::string mime_type;            ///< "image/png" or "image/jpeg"
 };
 
+/// Values of kernels in some material variants.
+struct VariantKernels {
+  VariantLook look;   ///< of the asset
+  KernelSet kernels;  ///< those of the product with other values and another mean
+};
+
 /// How a product is written.
 struct ProductFile {
   ProductFile() = default;
@@ -69,6 +77,10 @@ struct ProductFile {
   Fallback fallback = Fallback::kVertex;
   bool extras = false;  ///< the kernels also as text in the scene's extras, which other programs keep
   bool charts = true;   ///< where each kernel reaches (product/charts.h)
+
+  /// Of the looks of an asset from a glTF file, all of them or none; none: the variants stay in the file as
+  /// they are, and kernels know the default look alone.
+  std::vector<VariantKernels> variants = {};
 
   /// Groups of channels, one bit each, in which a primitive has its material's values; [meshes][primitives]
   /// of the asset. Null: those that its material alone decides about (constantGroups()).
@@ -112,6 +124,10 @@ struct Product {
   std::size_t model_bytes = 0;  ///< of the buffer with the kernels: what they cost
   std::size_t chart_bytes = 0;  ///< of the buffer that says where they reach; 0: there is none
 
+  /// Material variants that kernels have values of their own for, and the bytes of these.
+  std::vector<std::string> variants;
+  std::size_t variant_bytes = 0;
+
   /// What that buffer says, for Preparation::supports; null: there is none.
   std::shared_ptr<const local::StoredSupports> supports;
   double bytesPerKernel() const {
@@ -125,7 +141,7 @@ bool isProduct(const Asset& asset);
 
 /// Fails (input cannot be used) if the asset has no kernels, a version this program does not know, or
 /// anything inconsistent.
-/// `evaluated_with`: the surface also suits that method.
+/// `evaluated_with`: the surface also suits that method. The values are those of Asset::variant.
 Result<Product> decodeProduct(Asset asset, std::optional<Method> evaluated_with = {});
 Result<Product> loadProduct(const std::filesystem::path& path);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -26,15 +27,48 @@
 namespace heatskin {
 namespace {
 
-/// Whether kernels are needed at all: some primitive has more than one value in some group.
-bool hasVaryingValues(const Asset& asset, const ChannelLayout& layout) {
+/// Whether kernels are needed at all: some primitive has more than one value in some group, by default or,
+/// where `variants` count, in one of these.
+bool hasVaryingValues(const Asset& asset, const ChannelLayout& layout, bool variants) {
   for (const Mesh& mesh : asset.meshes) {
     for (const Primitive& primitive : mesh.primitives) {
-      if (!primitive.triangles.empty() && constantGroups(asset, primitive, layout) != allGroups(layout))
+      if (primitive.triangles.empty()) continue;
+      const auto varies = [&](int material) {
+        return constantGroups(asset, primitive, material, layout) != allGroups(layout);
+      };
+      if (varies(primitive.material)) return true;
+      if (variants && std::any_of(primitive.variants.begin(), primitive.variants.end(),
+                                  [&](const VariantMaterial& mapping) { return varies(mapping.material); }))
         return true;
     }
   }
   return false;
+}
+
+/// slotSums() of every use of a material.
+std::map<MaterialUse, SlotSums> useSums(const Asset& asset, const Surface& surface,
+                                        const ChannelLayout& layout, std::span<const VariantLook> looks) {
+  std::map<MaterialUse, SlotSums> result;
+  for (const auto& [key, sums] : slotSums(asset, surface, layout))
+    result[{key}] = sums;
+  if (looks.empty()) return result;
+  Asset other = asset;
+  for (const VariantLook& look : looks) {
+    setLook(other, look);
+    const auto sums = slotSums(other, surface, layout);
+    for (const VariantLook::Change& change : look.changes) {
+      const Mesh& mesh = asset.meshes[change.mesh];
+      const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
+                             static_cast<std::size_t>(mesh.primitives[change.primitive].source));
+      const auto found = sums.find(key);
+      for (const VariantMaterial& mapping : mesh.primitives[change.primitive].variants) {
+        if (found != sums.end() && mapping.material == change.material)
+          result[{key, mapping.source}] = found->second;
+      }
+    }
+    unsetLook(other, asset, look);
+  }
+  return result;
 }
 
 /// The kernels of a product that is written again, wherever they are.
@@ -81,7 +115,8 @@ struct ProductDocument::Impl {
   Fallback fallback = Fallback::kVertex;
   bool extras = false;
   ConstantMaterials constant_materials;
-  std::set<PrimitiveKey> fitted;  // whose base colour is
+  std::set<PrimitiveKey> fitted;           // whose base colour is
+  std::set<std::size_t> fitted_materials;  // and theirs
   std::vector<std::string> kept, dropped;
   std::vector<Notice> notices;
 
@@ -91,9 +126,9 @@ struct ProductDocument::Impl {
     for (const auto& [mesh, place] : fitted) {
       GltfJson& primitive = file.root()["meshes"][mesh]["primitives"][place];
       primitive["attributes"].erase("COLOR_0");
-      const GltfJson* material = memberOf(primitive, "material");
-      if (material == nullptr || !material->is_number_unsigned()) continue;
-      GltfJson& json = file.root()["materials"][material->get<std::size_t>()];
+    }
+    for (const std::size_t material : fitted_materials) {
+      GltfJson& json = file.root()["materials"][material];
       if (colorSlots(json).empty()) json["pbrMetallicRoughness"] = GltfJson::object();
       for (const ColorSlot& slot : colorSlots(json)) {
         const GltfJson* old = memberOf(*slot.object, slot.factor);
@@ -155,17 +190,24 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Surfac
   const std::set<std::string> before = contentsOf(impl->document);
 
   dropOldKernels(impl->document);
-  const bool keep_constants = hasVaryingValues(*input, layout) && Appearance::knows(layout);
+  std::vector<VariantLook> looks;
+  if (asset.file != nullptr) {
+    for (const VariantKernels& variant : file.variants)
+      looks.push_back(variant.look);
+  }
+  const bool keep_constants = hasVaryingValues(*input, layout, !looks.empty()) && Appearance::knows(layout);
   MaterialStripper stripper(
       impl->document, *input, layout,
-      [&](std::size_t mesh, std::size_t primitive) -> std::uint32_t {
+      [&](std::size_t mesh, std::size_t primitive, int material) -> std::uint32_t {
         if (file.constants != nullptr) return (*file.constants)[mesh][primitive];
-        return keep_constants ? constantGroups(*input, input->meshes[mesh].primitives[primitive], layout) : 0;
+        if (!keep_constants) return 0;
+        return constantGroups(*input, input->meshes[mesh].primitives[primitive], material, layout);
       },
-      slotSums(asset, surface, layout), fallback);
+      useSums(asset, surface, layout, looks), fallback, looks);
   if (auto done = stripper.strip(); !done) return done.error();
   impl->constant_materials = stripper.constantMaterials();
   impl->fitted = stripper.colored();
+  impl->fitted_materials = stripper.coloredMaterials();
   impl->images = stripper.images();
   if (asset.file == nullptr) impl->images.useSizes(asset);
   impl->document.dropUnused();

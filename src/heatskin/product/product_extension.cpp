@@ -15,6 +15,7 @@
 
 #include "heatskin/appearance/appearance.h"
 #include "heatskin/evaluators/method_traits.h"
+#include "heatskin/io/variants.h"
 #include "heatskin/product/kernel_records.h"
 
 namespace heatskin {
@@ -32,6 +33,8 @@ constexpr std::size_t kWrittenInfoBytes = kMaxInfoBytes / 3;
 
 /// Several gigabytes of them in memory. How many a file may have also depends on its bytes (kMostInflation).
 constexpr std::size_t kMaxKernels = std::size_t{50} << 20;
+
+static_assert(kMaxVariantName <= kMaxInfoBytes);
 
 /// No scene has as many.
 constexpr std::size_t kMaxMaterials = std::size_t{1} << 24;
@@ -118,6 +121,24 @@ class Reader {
     if (given.size() > kMaxInfoBytes)
       return refuse(fmt::format("{} is longer than {} bytes", name, kMaxInfoBytes)), std::string();
     return given;
+  }
+
+  /// 1 to `most` texts.
+  std::vector<std::string> texts(const char* name, std::size_t most) {
+    std::vector<std::string> values;
+    const Json* json = property(name);
+    if (json == nullptr) return values;
+    const auto wrong = [&] {
+      refuse(fmt::format("{} must be an array of 1 to {} strings of at most {} bytes", name, most,
+                         kMaxInfoBytes));
+      return std::vector<std::string>();
+    };
+    if (!json->is_array() || json->empty() || json->size() > most) return wrong();
+    for (const Json& entry : *json) {
+      if (!entry.is_string() || entry.get_ref<const std::string&>().size() > kMaxInfoBytes) return wrong();
+      values.push_back(entry.get<std::string>());
+    }
+    return values;
   }
 
   /// The value of a method's option, spelt as files spell it.
@@ -349,6 +370,73 @@ void readCharts(Reader& reader, Method method, ChartsHeader& header) {
     reader.refuse(fmt::format("belongs to the method local, not to {}", methodName(method)));
 }
 
+/// Variants came with this minor version.
+constexpr int kVariantsMinor = 2;
+
+Json variantsJson(const ProductExtension& extension) {
+  Json json = Json::array();
+  for (const StoredValues& variant : extension.variants) {
+    Json groups = Json::array();
+    for (const std::size_t g : variant.groups) {
+      const ChannelGroup& group = extension.layout.groups()[g];
+      const auto first = variant.mean.begin() + static_cast<std::ptrdiff_t>(group.first);
+      groups.push_back(
+          {{"name", group.name},
+           {"mean", std::vector<float>(first, first + static_cast<std::ptrdiff_t>(group.count))}});
+    }
+    json.push_back({{"names", variant.names},
+                    {"bufferView", variant.buffer_view},
+                    {"differences", variant.differences},
+                    {"channels", std::move(groups)}});
+  }
+  return json;
+}
+
+/// `strict`: unknown properties are refused.
+void readVariants(Reader& root, bool strict, std::optional<Error>& error, ProductExtension& extension) {
+  const Json* list = root.property("variants");
+  if (list == nullptr) return;
+  if (!list->is_array() || list->empty() || list->size() > kMaxVariants)
+    return root.refuse(fmt::format("variants must be an array of 1 to {} objects", kMaxVariants));
+  std::set<std::string> known;
+  for (std::size_t v = 0; v < list->size() && !error; ++v) {
+    const std::string where = fmt::format("variants[{}]", v);
+    Reader reader(&(*list)[v], where, error);
+    StoredValues& variant = extension.variants.emplace_back();
+    variant.mean = extension.mean;
+    variant.names = reader.texts("names", kMaxVariants);
+    for (const std::string& name : variant.names) {
+      if (!known.insert(name).second) return reader.refuse("has a name that is there already");
+    }
+    reader.size("bufferView", variant.buffer_view, 0, std::numeric_limits<std::uint32_t>::max());
+    reader.boolean("differences", variant.differences);
+    const Json* groups = reader.property("channels");
+    if (error) return;
+    const auto all = extension.layout.groups();
+    if (!groups->is_array() || groups->empty() || groups->size() > all.size())
+      return reader.refuse(fmt::format("channels must be an array of 1 to {} groups", all.size()));
+    for (std::size_t i = 0; i < groups->size(); ++i) {
+      Reader group_reader(&(*groups)[i], fmt::format("{}.channels[{}]", where, i), error);
+      const std::string name = group_reader.text("name");
+      if (error) return;
+      std::size_t g = 0;
+      while (g < all.size() && all[g].name != name)
+        ++g;
+      if (g == all.size()) return group_reader.refuse("has a name that no group of channels has");
+      if (!variant.groups.empty() && g <= variant.groups.back())
+        return group_reader.refuse("is not in the order of the groups");
+      variant.groups.push_back(g);
+      const std::vector<double> mean = group_reader.numbers("mean", all[g].count, 0, 1);
+      if (all[g].isTangent() && std::any_of(mean.begin(), mean.end(), [](double m) { return m != 0.5; }))
+        return group_reader.refuse("of tangent vectors has a mean other than 0.5");
+      for (std::size_t c = 0; c < mean.size(); ++c)
+        variant.mean[static_cast<Eigen::Index>(all[g].first + c)] = static_cast<float>(mean[c]);
+      if (strict) group_reader.finish();
+    }
+    if (strict) reader.finish();
+  }
+}
+
 }  // namespace
 
 std::string writeExtension(const ProductExtension& extension) {
@@ -357,8 +445,9 @@ std::string writeExtension(const ProductExtension& extension) {
   const bool by_group =
       std::any_of(extension.constant_materials.of_group.begin(), extension.constant_materials.of_group.end(),
                   [](const auto& materials) { return !materials.empty(); });
-  const bool newest = extension.layout.hasTangents() || extension.charts || by_group;
-  json["version"] = fmt::format("{}.{}", kFormatMajor, newest ? kFormatMinor : 0);
+  int minor = extension.layout.hasTangents() || extension.charts || by_group ? kChartsMinor : 0;
+  if (!extension.variants.empty()) minor = kVariantsMinor;
+  json["version"] = fmt::format("{}.{}", kFormatMajor, minor);
   json["triangles"] = extension.triangles;
   json["channels"] = channelsJson(extension);
   Json& kernels = json["kernels"];
@@ -377,6 +466,7 @@ std::string writeExtension(const ProductExtension& extension) {
                       {"orders", extension.charts->orders},
                       {"neighbours", extension.charts->neighbours}};
   }
+  if (!extension.variants.empty()) json["variants"] = variantsJson(extension);
   Json& evaluator = json["evaluator"];
   evaluator["method"] = methodName(extension.options);
   for (const Option& option : traits(methodOf(extension.options)).options) {
@@ -457,6 +547,8 @@ Result<ProductExtension> readExtension(const std::string& text) {
     charts.emplace(root.object("charts"));
     readCharts(*charts, method, extension.charts.emplace());
   }
+  if (!extension.records && (*version)[1] >= kVariantsMinor && root.has("variants"))
+    readVariants(root, !newer, error, extension);
   if (auto suits = checkChannels(method, extension.layout); !error && !suits)
     root.refuse("channels: " + suits.error().message);
 

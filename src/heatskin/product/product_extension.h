@@ -22,10 +22,19 @@ namespace heatskin {
 inline constexpr const char* kExtensionName = "HSK_kernel_texture";
 
 /// Readers refuse another major version. A larger minor version only adds properties that may be ignored.
-inline constexpr int kFormatMajor = 2, kFormatMinor = 1;
+inline constexpr int kFormatMajor = 2, kFormatMinor = 2;
 
 /// Read as well: kernels in records, without lengths, of base_color alone.
 inline constexpr int kRecordsMajor = 1, kRecordsMinor = 1;
+
+/// Values of kernels in some material variants, since 2.2.
+struct StoredValues {
+  std::vector<std::string> names;   ///< of KHR_materials_variants, at least one
+  std::size_t buffer_view = 0;      ///< index in the file
+  bool differences = false;         ///< codes are differences from the default's
+  std::vector<std::size_t> groups;  ///< of the layout, increasing, at least one: those that have other values
+  ChannelValues mean = Vec3f::Zero();  ///< [C] of the layout; the default's where groups are not listed
+};
 
 /// What the extension's object says.
 struct ProductExtension {
@@ -39,6 +48,7 @@ struct ProductExtension {
   std::size_t triangles = 0;  ///< of the scene, as a check that the geometry is still the one it was made for
   ConstantMaterials constant_materials;  ///< only where materials define every channel of the layout
   std::optional<ChartsHeader> charts;    ///< since 2.1
+  std::vector<StoredValues> variants;    ///< no name twice
   ProductInfo info;
 };
 

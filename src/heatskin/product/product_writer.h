@@ -38,6 +38,14 @@ class ProductWriter {
   const KernelSet& kernels() const;
   const ConstantFaces& constants() const;
 
+  /// The same for material variants, as ProductFile::variants.
+  struct Variant {
+    KernelSet kernels;
+    ConstantFaces constants;
+    std::size_t bytes = 0;  ///< of its values in the file; 0: they are the default's
+  };
+  const std::vector<Variant>& variants() const;
+
   /// Words for what the file has besides meshes and kernels, and for what the input had and the file has not.
   const std::vector<std::string>& kept() const;
   const std::vector<std::string>& dropped() const;

@@ -171,6 +171,41 @@ const ChannelGroup* tooLong(const ChannelValues& values, const ProductExtension&
   return nullptr;
 }
 
+/// Channels of groups of a layout, in order.
+std::vector<std::size_t> channelsOfGroups(const ChannelLayout& layout, std::span<const std::size_t> groups) {
+  std::vector<std::size_t> channels;
+  for (const std::size_t g : groups) {
+    for (std::size_t c = 0; c < layout.groups()[g].count; ++c)
+      channels.push_back(layout.groups()[g].first + c);
+  }
+  return channels;
+}
+
+/// What `codes`, of the same kernels as `base` and in the same order, have of their own.
+PackedValues packVariant(std::span<const KernelCodes> codes, std::span<const KernelCodes> base,
+                         const KernelSet& kernels, const ChannelValues& base_mean,
+                         const KernelScales& scales) {
+  PackedValues packed;
+  packed.header.mean = kernels.mean.cwiseMax(0.0f).cwiseMin(1.0f);
+  for (std::size_t g = 0; g < kernels.layout.groups().size(); ++g) {
+    const ChannelGroup& group = kernels.layout.groups()[g];
+    bool differs = false;
+    for (std::size_t c = group.first; c < group.first + group.count && !differs; ++c) {
+      differs = packed.header.mean[static_cast<Eigen::Index>(c)] != base_mean[static_cast<Eigen::Index>(c)];
+      for (std::size_t i = 0; i < codes.size() && !differs; ++i)
+        differs = codes[i].channels[c] != base[i].channels[c];
+    }
+    if (differs) packed.header.groups.push_back(g);
+  }
+  if (packed.header.groups.empty()) return packed;
+  const std::vector<std::size_t> channels = channelsOfGroups(kernels.layout, packed.header.groups);
+  packed.bytes = packValues(codes, {}, scales, channels);
+  std::vector<std::uint8_t> differences = packValues(codes, base, scales, channels);
+  packed.header.differences = differences.size() < packed.bytes.size();
+  if (packed.header.differences) packed.bytes = std::move(differences);
+  return packed;
+}
+
 /// The codes of a buffer, in its order.
 Result<std::vector<KernelCodes>> readCodes(const ProductExtension& extension,
                                            std::span<const std::uint8_t> bytes) {
@@ -189,8 +224,8 @@ Result<std::vector<KernelCodes>> readCodes(const ProductExtension& extension,
 }  // namespace
 
 PackedKernels packKernels(const KernelSet& kernels, const Asset& asset, const Surface& surface,
-                          const Asset& stored, const Surface& stored_surface,
-                          const EvaluatorOptions& options) {
+                          const Asset& stored, const Surface& stored_surface, const EvaluatorOptions& options,
+                          std::span<const VariantKernels> variants) {
   PackedKernels packed;
   KernelScales& scales = packed.scales;
   scales.bits = bitsFor(methodOf(options));
@@ -208,21 +243,36 @@ PackedKernels packKernels(const KernelSet& kernels, const Asset& asset, const Su
   sortKernels(codes);
   scales.bits.triangle = triangleBits(codes);
   packed.bytes = packColumns(codes, scales);
+  const ChannelValues mean = kernels.mean.cwiseMax(0.0f).cwiseMin(1.0f);
+  std::vector<KernelCodes> other(kernels.size());
+  for (const VariantKernels& variant : variants) {
+    for (std::size_t i = 0; i < kernels.size(); ++i)
+      other[i] = encodeKernel(writer(variant.kernels, i), scales);
+    sortKernels(other);  // by what both have in common: the order is the same
+    packed.variants.push_back(packVariant(other, codes, variant.kernels, mean, scales));
+  }
   return packed;
 }
 
 Result<KernelSet> unpackKernels(const ProductExtension& extension, std::span<const std::uint8_t> bytes,
-                                const Asset& asset, const Surface& surface) {
+                                const Asset& asset, const Surface& surface, const StoredValues* variant,
+                                std::span<const std::uint8_t> variant_bytes) {
   const SourceTriangles triangles(asset, surface);
   if (extension.triangles != triangles.size()) {
     return inputError(fmt::format("was made for {}, but the scene has {}: the geometry was edited",
                                   plural(extension.triangles, "triangle", "triangles"), triangles.size()));
   }
-  const auto codes = readCodes(extension, bytes);
+  auto codes = readCodes(extension, bytes);
   if (!codes) return codes.error();
+  if (variant != nullptr) {
+    const std::vector<std::size_t> channels = channelsOfGroups(extension.layout, variant->groups);
+    if (auto done = unpackValues(variant_bytes, extension.scales, channels, variant->differences, *codes);
+        !done)
+      return done.error();
+  }
   const bool has_lengths = traits(methodOf(extension.options)).has_lengths;
   KernelSet kernels(extension.layout);
-  kernels.mean = extension.mean;
+  kernels.mean = variant != nullptr ? variant->mean : extension.mean;
   kernels.resize(codes->size());
   for (std::size_t i = 0; i < codes->size(); ++i) {
     StoredKernel kernel;

@@ -52,6 +52,16 @@ Result<KernelTexture> KernelTexture::withEvaluator(std::shared_ptr<const Surface
   return texture;
 }
 
+KernelTexture KernelTexture::withValues(KernelSet kernels, ConstantFaces constants) const {
+  KernelTexture texture = *this;
+  texture.kernels_ = std::move(kernels);
+  texture.constants_ = std::move(constants);
+  FilterTable filter;
+  filter.build(texture.kernels_);
+  texture.filter_ = std::make_shared<const FilterTable>(std::move(filter));
+  return texture;
+}
+
 void KernelTexture::values(std::span<const SurfacePoint> points, std::span<float> values,
                            std::span<float> weights) const {
   evaluateChannels(*evaluator_, *filter_, points, values, weights);

@@ -56,6 +56,10 @@ class KernelTexture {
                                              std::shared_ptr<Evaluator> evaluator,
                                              ConstantFaces constants = {});
 
+  /// The same kernels with other values, another mean and other constants, such as those of a material
+  /// variant; layout and everything else are the same. Evaluator and surface are shared.
+  KernelTexture withValues(KernelSet kernels, ConstantFaces constants) const;
+
   const Surface& surface() const { return *surface_; }
   const KernelSet& kernels() const { return kernels_; }
   const ChannelLayout& layout() const { return kernels_.layout; }
