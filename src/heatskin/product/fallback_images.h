@@ -28,7 +28,9 @@ class FallbackImages {
                const std::vector<PrimitiveKey>& users, const std::set<PrimitiveKey>& colored);
 
   const std::vector<FallbackRequest>& requests() const { return requests_; }
-  bool shows(const PrimitiveKey& key) const { return with_image_.contains(key); }
+
+  /// Whether a primitive shows one of the images, [requests()] or none: that of its request is there.
+  bool shown(const PrimitiveKey& key, std::span<const FallbackImage> images) const;
 
   /// Takes the sizes of images from the asset that the document was written from: images of other formats
   /// than glTF were not written with theirs.
@@ -37,7 +39,7 @@ class FallbackImages {
   /// Extensions of the textures whose place is taken: they come back with the images.
   std::set<std::string> extensions() const;
 
-  /// Puts the images, [requests()] or none, into the document.
+  /// Puts the images, [requests()] or none, into the document; those without bytes stay away.
   void hang(GltfDocument& document, std::span<const FallbackImage> images) const;
 
  private:
@@ -55,8 +57,8 @@ class FallbackImages {
 
   std::vector<FallbackRequest> requests_;
   std::vector<Slots> slots_;  // [requests]
-  std::set<PrimitiveKey> with_image_;
-  std::map<std::pair<int, std::array<float, 4>>, std::size_t> request_of_;  // by texture and factor
+  std::map<PrimitiveKey, std::size_t> request_of_primitive_;
+  std::map<std::pair<int, std::array<float, 4>>, std::size_t> request_of_look_;  // by texture and factor
 };
 
 }  // namespace heatskin
