@@ -11,6 +11,7 @@
 #include "heatskin/appearance/appearance.h"
 #include "heatskin/io/encode_jpeg.h"
 #include "heatskin/io/image.h"
+#include "heatskin/product/fallback_colors.h"
 #include "heatskin/rendering/bake.h"
 #include "heatskin/surface/sampling.h"
 
@@ -26,6 +27,29 @@ constexpr double kCodingLoss = 0.5;  // dB
 
 /// What a doubling of both sides must bring.
 constexpr double kLeastGain = 0.5;  // dB
+
+/// An image that is not nearer to the kernels than colours at the vertices by this must be smaller than they.
+constexpr double kSameQuality = 0.5;  // dB
+constexpr std::size_t kBytesOfColor = 4;
+
+/// The asset with the kernels' colours at the vertices of what the requests are about, and no textures there.
+Asset withVertexColors(const KernelTexture& texture, Asset asset, std::span<const FallbackRequest> requests) {
+  for (Mesh& mesh : asset.meshes) {
+    for (Primitive& primitive : mesh.primitives)
+      primitive.colors.clear();
+  }
+  for (const FallbackRequest& request : requests) {
+    for (const auto& [mesh, place] : request.primitives) {
+      Primitive& primitive = asset.meshes[mesh].primitives[place];
+      primitive.colors.resize(primitive.positions.size(), Vec4f::Ones());
+      Material& material = asset.materials[static_cast<std::size_t>(primitive.material)];
+      material.base_color.texture = -1;
+      material.base_color_factor = Vec4f::Ones();
+    }
+  }
+  setFallbackColors(texture, asset);
+  return asset;
+}
 
 /// One image in the making: faces, coordinates, colours to come near to.
 class FallbackBaker {
@@ -73,10 +97,30 @@ class FallbackBaker {
   }
 
   double psnr(const BakedImage& image) const {
-    double sum = 0;
+    std::vector<Vec3f> colors(points_.size());
     for (std::size_t i = 0; i < points_.size(); ++i)
-      sum += static_cast<double>((image.at(uvs_[i]) - truth_[i]).squaredNorm());
-    return points_.empty() ? 100 : -10 * std::log10(sum / static_cast<double>(3 * points_.size()) + 1e-10);
+      colors[i] = image.at(uvs_[i]);
+    return psnr(colors);
+  }
+
+  /// Of an asset that has its colours at the vertices.
+  double psnr(const Appearance& vertex_colors) const {
+    std::vector<Vec3f> colors(points_.size());
+    vertex_colors.colors(points_, colors);
+    return psnr(colors);
+  }
+
+  /// The image as whoever decodes it sees it.
+  double psnr(const FallbackImage& image) const {
+    const auto decoded = decodeImage(image.bytes, "fallback");
+    if (!decoded) return 0;
+    BakedImage read;
+    read.width = decoded->width;
+    read.height = decoded->height;
+    for (std::size_t i = 0; i < decoded->rgba.size(); ++i) {
+      if (i % 4 != 3) read.rgb.push_back(decoded->rgba[i]);
+    }
+    return psnr(read);
   }
 
   /// The smallest file that looks like `image`.
@@ -101,6 +145,13 @@ class FallbackBaker {
   }
 
  private:
+  double psnr(std::span<const Vec3f> colors) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < points_.size(); ++i)
+      sum += static_cast<double>((colors[i] - truth_[i]).squaredNorm());
+    return points_.empty() ? 100 : -10 * std::log10(sum / static_cast<double>(3 * points_.size()) + 1e-10);
+  }
+
   const KernelTexture& texture_;
   const Appearance& appearance_;
   std::vector<std::uint8_t> include_;  // [F]
@@ -124,8 +175,11 @@ std::pair<int, int> sizeOf(const FallbackRequest& request, int most) {
 
 Result<std::vector<FallbackImage>> bakeFallback(const KernelTexture& texture, const Asset& asset,
                                                 std::span<const FallbackRequest> requests) {
-  const Appearance appearance(asset, texture.surface());
   std::vector<FallbackImage> out;
+  if (requests.empty()) return out;
+  const Appearance appearance(asset, texture.surface());
+  const Asset colored = withVertexColors(texture, asset, requests);
+  const Appearance vertex_colors(colored, texture.surface());
   for (const FallbackRequest& request : requests) {
     const FallbackBaker baker(texture, asset, appearance, request);
     BakedImage best;
@@ -149,6 +203,12 @@ Result<std::vector<FallbackImage>> bakeFallback(const KernelTexture& texture, co
       encoded = baker.encode(best);
     }
     if (!encoded) return encoded.error();
+    std::size_t vertices = 0;
+    for (const auto& [mesh, place] : request.primitives)
+      vertices += asset.meshes[mesh].primitives[place].positions.size();
+    const double gain = baker.psnr(*encoded) - baker.psnr(vertex_colors);
+    const bool smaller = encoded->bytes.size() < kBytesOfColor * vertices;
+    if (gain < 0 || (gain < kSameQuality && !smaller)) encoded->bytes.clear();
     out.push_back(std::move(*encoded));
   }
   return out;

@@ -19,8 +19,9 @@ inline constexpr double kFallbackPsnr = 38;
 inline constexpr int kSmallestFallback = 64, kLargestFallback = 1024;
 
 /// An image for each request, along the asset's own texture coordinates; JPEG or PNG, whichever is smaller,
-/// and not larger than the one whose place it takes, unless that is very small. The texture's surface has the
-/// faces of `asset`.
+/// and not larger than the one whose place it takes, unless that is very small. Without bytes where colours
+/// at the vertices are nearer to the kernels, or as near and smaller: coordinates that repeat an image many
+/// times show everywhere what kernels have in one place. The texture's surface has the faces of `asset`.
 Result<std::vector<FallbackImage>> bakeFallback(const KernelTexture& texture, const Asset& asset,
                                                 std::span<const FallbackRequest> requests);
 

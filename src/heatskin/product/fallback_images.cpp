@@ -65,13 +65,16 @@ void FallbackImages::request(const GltfDocument& document, const Asset& asset, s
   request.width = image.width;
   request.height = image.height;
   request.bytes = bytesOfImage(document, stored);
-  if (look == 0) with_image_.insert(users.begin(), users.end());
   // Materials that show one texture with one factor get one image.
   const std::tuple key(before.base_color.texture,
                        std::array<float, 4>{before.base_color_factor[0], before.base_color_factor[1],
                                             before.base_color_factor[2], 1.0f},
                        look);
   const auto [known, is_new] = request_of_.try_emplace(key, requests_.size());
+  if (look == 0) {
+    for (const PrimitiveKey& user : users)
+      request_of_primitive_[user] = known->second;
+  }
   if (is_new) {
     requests_.push_back(std::move(request));
     slots_.push_back(std::move(slots));
@@ -81,6 +84,12 @@ void FallbackImages::request(const GltfDocument& document, const Asset& asset, s
   primitives.insert(primitives.end(), request.primitives.begin(), request.primitives.end());
   auto& uses = slots_[known->second].uses;
   uses.insert(uses.end(), slots.uses.begin(), slots.uses.end());
+}
+
+bool FallbackImages::shown(const PrimitiveKey& key, std::span<const FallbackImage> images) const {
+  const auto request = request_of_primitive_.find(key);
+  return request != request_of_primitive_.end() && request->second < images.size() &&
+         !images[request->second].bytes.empty();
 }
 
 void FallbackImages::useSizes(const Asset& asset) {
@@ -109,6 +118,7 @@ std::set<std::string> FallbackImages::extensions() const {
 
 void FallbackImages::hang(GltfDocument& document, std::span<const FallbackImage> images) const {
   for (std::size_t i = 0; i < images.size(); ++i) {
+    if (images[i].bytes.empty()) continue;
     const Slots& slots = slots_[i];
     GltfJson image, texture;
     if (!slots.name.empty()) image["name"] = slots.name;

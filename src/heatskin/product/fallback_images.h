@@ -30,8 +30,10 @@ class FallbackImages {
                const std::set<PrimitiveKey>& users, std::size_t look);
 
   const std::vector<FallbackRequest>& requests() const { return requests_; }
-  /// Whether a primitive has such an image in its own material.
-  bool shows(const PrimitiveKey& key) const { return with_image_.contains(key); }
+
+  /// Whether a primitive shows one of the images, [requests()] or none, in its own material: that of its
+  /// request is there.
+  bool shown(const PrimitiveKey& key, std::span<const FallbackImage> images) const;
 
   /// Takes the sizes of images from the asset that the document was written from: images of other formats
   /// than glTF were not written with theirs.
@@ -40,7 +42,7 @@ class FallbackImages {
   /// Extensions of the textures whose place is taken: they come back with the images.
   std::set<std::string> extensions() const;
 
-  /// Puts the images, [requests()] or none, into the document.
+  /// Puts the images, [requests()] or none, into the document; those without bytes stay away.
   void hang(GltfDocument& document, std::span<const FallbackImage> images) const;
 
  private:
@@ -58,7 +60,7 @@ class FallbackImages {
 
   std::vector<FallbackRequest> requests_;
   std::vector<Slots> slots_;  // [requests]
-  std::set<PrimitiveKey> with_image_;
+  std::map<PrimitiveKey, std::size_t> request_of_primitive_;  // in its own material
   /// By texture, factor and look.
   std::map<std::tuple<int, std::array<float, 4>, std::size_t>, std::size_t> request_of_;
 };

@@ -42,7 +42,8 @@ enum class Fallback : std::uint8_t {
   kVertex,    ///< the kernels' colours at the vertices
   kOriginal,  ///< the textures of the input, which stay in the file
   kPlain,     ///< one colour, the mean
-  kTexture,   ///< small images of the kernels' colours where the input has textures, else colours at vertices
+  kTexture,   ///< small images of the kernels' colours where the input has textures and images come nearer,
+              ///< else colours at vertices
 };
 
 /// Names of the fallbacks, in the order of the enum; as on the command line.
@@ -59,7 +60,7 @@ struct FallbackRequest {
 
 /// The answer.
 struct FallbackImage {
-  std::vector<std::uint8_t> bytes;  ///< of a file
+  std::vector<std::uint8_t> bytes;  ///< of a file; none: colours at the vertices are the better choice
   std::string mime_type;            ///< "image/png" or "image/jpeg"
 };
 

@@ -234,9 +234,8 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Surfac
     for (Primitive& primitive : mesh.primitives) {
       const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
                              static_cast<std::size_t>(primitive.source));
-      const bool painted =
-          fallback == Fallback::kVertex || (fallback == Fallback::kTexture && !stripper.images().shows(key));
-      if (stripper.colored().contains(key) && painted)
+      if (stripper.colored().contains(key) &&
+          (fallback == Fallback::kVertex || fallback == Fallback::kTexture))
         primitive.colors.resize(primitive.positions.size(), Vec4f::Ones());
     }
   }
@@ -253,9 +252,9 @@ Result<std::vector<std::uint8_t>> ProductDocument::finish(
     VertexColorWriter writer(document);
     for (const Mesh& mesh : colored.meshes) {
       for (const Primitive& primitive : mesh.primitives) {
-        if (primitive.colors.empty()) continue;
-        writer.add({static_cast<std::size_t>(mesh.source), static_cast<std::size_t>(primitive.source)},
-                   primitive);
+        const PrimitiveKey key(static_cast<std::size_t>(mesh.source),
+                               static_cast<std::size_t>(primitive.source));
+        if (!primitive.colors.empty() && !impl_->images.shown(key, images)) writer.add(key, primitive);
       }
     }
     writer.write();

@@ -40,7 +40,7 @@ class ProductDocument {
   const ConstantMaterials& constantMaterials() const;
 
   /// The images that Fallback::kTexture takes: those that only gave colour to opaque primitives without
-  /// vertex colours. The other primitives get vertex colours.
+  /// vertex colours. Other primitives get vertex colours, and so do those whose image has no bytes.
   const std::vector<FallbackRequest>& fallbackRequests() const;
 
   /// Words for what the file still has and what it has lost.

@@ -175,6 +175,10 @@ Vec3 facingViewer(const Vec3& normal, const Vec3& to_viewer) {
   return facing < kLeast ? Vec3((normal + (kLeast - facing) * to_viewer).normalized()) : normal;
 }
 
+float partOfLamp(const SeenLight& seen, std::size_t lamp) {
+  return lamp < SeenLight::kLamps ? seen.lamps[lamp] : 1;
+}
+
 }  // namespace
 
 double AngleTable::angleOf(int angle) {
@@ -221,33 +225,47 @@ ImageBasedLight::ImageBasedLight(const Environment& environment) : environment_(
   }
 }
 
-Vec3f ImageBasedLight::diffuse(const Vec3& normal) const {
+Vec3f ImageBasedLight::diffuse(const Vec3& normal, const SeenLight& seen) const {
   const Environment& e = environment_;
   const double height = normal.dot(e.up);
-  Vec3f light = e.horizon + fromAngles(above_diffuse_, height) * (e.zenith - e.horizon) +
-                fromAngles(below_diffuse_, height) * (e.nadir - e.horizon);
-  for (std::size_t b = 0; b < lamps_.size(); ++b)
-    light += fromAngles(lamp_diffuse_[b], normal.dot(e.softboxes[b].direction)) * e.softboxes[b].radiance;
+  Vec3f light = seen.around * (e.horizon + fromAngles(above_diffuse_, height) * (e.zenith - e.horizon) +
+                               fromAngles(below_diffuse_, height) * (e.nadir - e.horizon));
+  for (std::size_t b = 0; b < lamps_.size(); ++b) {
+    const float arrives = fromAngles(lamp_diffuse_[b], normal.dot(e.softboxes[b].direction));
+    light += partOfLamp(seen, b) * arrives * e.softboxes[b].radiance;
+  }
   return light;
 }
 
-Vec3f ImageBasedLight::specular(const Vec3& reflected, double roughness) const {
+Vec3f ImageBasedLight::specular(const Vec3& reflected, double roughness, const SeenLight& seen) const {
   const Environment& e = environment_;
   const double height = reflected.dot(e.up);
-  Vec3f light = e.horizon + above_(height, roughness) * (e.zenith - e.horizon) +
-                below_(height, roughness) * (e.nadir - e.horizon);
-  for (std::size_t b = 0; b < lamps_.size(); ++b)
-    light += lamps_[b](reflected.dot(e.softboxes[b].direction), roughness) * e.softboxes[b].radiance;
+  Vec3f light = seen.around * (e.horizon + above_(height, roughness) * (e.zenith - e.horizon) +
+                               below_(height, roughness) * (e.nadir - e.horizon));
+  for (std::size_t b = 0; b < lamps_.size(); ++b) {
+    const float arrives = lamps_[b](reflected.dot(e.softboxes[b].direction), roughness);
+    light += partOfLamp(seen, b) * arrives * e.softboxes[b].radiance;
+  }
   return light;
 }
 
-Vec3f ImageBasedLight::leaving(const SurfaceMaterial& m, const Vec3& face_normal,
-                               const Vec3& to_viewer) const {
+Vec3f ImageBasedLight::leaving(const SurfaceMaterial& m, const Vec3& face_normal, const Vec3& to_viewer,
+                               const SeenLight& seen) const {
   const double side = face_normal.dot(to_viewer) < 0 ? -1.0 : 1.0;
   const Vec3 normal = facingViewer(side * m.normal.cast<double>(), to_viewer);
   const double facing = std::clamp(normal.dot(to_viewer), 0.0, 1.0);
-  const auto mirrored = [&](const Vec3& n, double roughness) {
-    return specular(2 * n.dot(to_viewer) * n - to_viewer, roughness);
+  // Occlusion is of light from all around; a mirror shows one direction, and less of it the rougher it is.
+  // Lamps are in the shadow of what is there, and darker where the material says so.
+  const auto shut = [&](float roughness) {
+    const float by_material = 1 - roughness * (1 - m.occlusion);
+    SeenLight part;
+    part.around = std::min(by_material, 1 - roughness * (1 - seen.around));
+    for (std::size_t b = 0; b < SeenLight::kLamps; ++b)
+      part.lamps[b] = by_material * seen.lamps[b];
+    return part;
+  };
+  const auto mirrored = [&](const Vec3& n, float roughness) {
+    return specular(2 * n.dot(to_viewer) * n - to_viewer, roughness, shut(roughness));
   };
 
   const Vec3f f0 = Vec3f::Constant(0.04f) + m.metallic * (m.base_color - Vec3f::Constant(0.04f));
@@ -258,14 +276,11 @@ Vec3f ImageBasedLight::leaving(const SurfaceMaterial& m, const Vec3& face_normal
   const Vec3f body =
       (1 - m.metallic) *
       m.base_color.cwiseProduct(Vec3f::Ones() - Vec3f::Constant(0.04f * facets.scale + facets.offset));
-  const Vec3f around = diffuse(normal);
-  // Occlusion is of light from all around; a mirror shows one direction, and less of it the rougher it is.
-  const float shut = 1 - m.roughness * (1 - m.occlusion);
-  Vec3f light =
-      m.occlusion * body.cwiseProduct(around) + shut * reflected.cwiseProduct(mirrored(normal, m.roughness));
+  const Vec3f around = diffuse(normal, shut(1));
+  Vec3f light = body.cwiseProduct(around) + reflected.cwiseProduct(mirrored(normal, m.roughness));
   if (const float strength = m.sheen_color.maxCoeff(); strength > 0) {
     const float sheen = sheenReflectance(facing, m.sheen_roughness);
-    light = (1 - strength * sheen) * light + m.occlusion * sheen * m.sheen_color.cwiseProduct(around);
+    light = (1 - strength * sheen) * light + sheen * m.sheen_color.cwiseProduct(around);
   }
   light += m.emissive;
   if (m.clearcoat > 0) {
@@ -273,7 +288,7 @@ Vec3f ImageBasedLight::leaving(const SurfaceMaterial& m, const Vec3& face_normal
     const FacetReflectance layer =
         facetReflectance(std::clamp(coat.dot(to_viewer), 0.0, 1.0), m.clearcoat_roughness);
     const float part = m.clearcoat * (0.04f * layer.scale + layer.offset);
-    light = (1 - part) * light + part * m.occlusion * mirrored(coat, m.clearcoat_roughness);
+    light = (1 - part) * light + part * mirrored(coat, m.clearcoat_roughness);
   }
   return light;
 }

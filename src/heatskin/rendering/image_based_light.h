@@ -7,7 +7,7 @@
 //
 // Dome and softboxes are symmetric around an axis each. What they send into a lobe depends on the angle
 // between axis and lobe and on the lobe's width alone: two-dimensional tables, made by quadrature, no images.
-// Nothing casts shadows, so that bumps of a normal map look as bumps of the shape do.
+// What shadows take away is told by whoever asks (SeenLight).
 
 #include <array>
 #include <vector>
@@ -37,20 +37,30 @@ class AngleTable {
   std::vector<float> values_;  // [roughness, angle]
 };
 
+/// How much of the environment's light arrives at a point, 0 .. 1 each.
+struct SeenLight {
+  static constexpr std::size_t kLamps = 4;
+
+  float around = 1;                                ///< of the dome's, weighted with the cosine
+  std::array<float, kLamps> lamps = {1, 1, 1, 1};  ///< of each softbox's; further ones are seen whole
+};
+
 /// See the head of the file.
 class ImageBasedLight {
  public:
   explicit ImageBasedLight(const Environment& environment);
 
   /// Light on a surface facing `normal`, divided by pi: what a white Lambert surface shows.
-  Vec3f diffuse(const Vec3& normal) const;
+  Vec3f diffuse(const Vec3& normal, const SeenLight& seen = {}) const;
 
   /// Mean light around the mirror direction `reflected`, as wide as GGX of this roughness reflects it.
-  Vec3f specular(const Vec3& reflected, double roughness) const;
+  Vec3f specular(const Vec3& reflected, double roughness, const SeenLight& seen = {}) const;
 
   /// Light that leaves a point towards `to_viewer`. `face_normal` and the material's normals are on the
-  /// viewer's side or are turned there.
-  Vec3f leaving(const SurfaceMaterial& material, const Vec3& face_normal, const Vec3& to_viewer) const;
+  /// viewer's side or are turned there. Of the material's occlusion and what is seen of the dome the smaller
+  /// counts: both tell of the same neighbours.
+  Vec3f leaving(const SurfaceMaterial& material, const Vec3& face_normal, const Vec3& to_viewer,
+                const SeenLight& seen = {}) const;
 
  private:
   Environment environment_;

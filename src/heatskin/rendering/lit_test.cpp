@@ -10,6 +10,7 @@
 #include "heatskin/appearance/shading_normals.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/rendering/photograph.h"
+#include "heatskin/rendering/visibility.h"
 
 namespace heatskin {
 namespace {
@@ -112,6 +113,7 @@ Picture litPicture(Bumps bumps, bool symmetric = false) {
   const Plate plate(bumps, symmetric);
   LitOptions options;
   options.supersampling = 2;
+  options.shadows = false;  // hollows of the shape have some, those of a map have none
   return renderLit(*plate.surface, plateCamera(), 160, 160, plate.materials(), options);
 }
 
@@ -178,6 +180,15 @@ TEST(RenderLit, APathTracedPictureHasTheSameMaterials) {
     ab += a * b, aa += a * a, bb += b * b;
   }
   EXPECT_GT(ab / std::sqrt(aa * bb), 0.8);
+}
+
+TEST(RenderLit, AConvexBodyLooksTheSameWithShadows) {
+  const Plate plate(Bumps::kMap);
+  LitOptions with, without;
+  with.ground_shadow = without.shadows = false;
+  const Picture a = renderLit(*plate.surface, plateCamera(), 96, 96, plate.materials(), with);
+  const Picture b = renderLit(*plate.surface, plateCamera(), 96, 96, plate.materials(), without);
+  EXPECT_EQ(a.image.rgb, b.image.rgb) << "a flat plate hides nothing from itself, whatever its normals";
 }
 
 TEST(RenderLit, BadSizesGiveNoPicture) {

@@ -1,16 +1,15 @@
-// The shaded mode. Light comes from a fixed set of directions: a sky over the upper hemisphere and a lamp
-// that is a cone of directions; every direction has a height map as its shadow map, so that many hard shadows
-// add up to soft ones and the sky's give ambient occlusion. With several samples per pixel the directions are
-// dealt out to the samples: each sample sees a part of the lights, their mean all of them.
+// The shaded mode. Light comes from directions with shadow maps (shadow_lights.h): a sky over the upper
+// hemisphere, whose shadows are ambient occlusion, and a lamp that is a cone of directions.
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
+#include <optional>
 #include <vector>
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/rendering/render.h"
+#include "heatskin/rendering/shadow_lights.h"
 #include "heatskin/rendering/supersampling.h"
 
 namespace heatskin {
@@ -28,53 +27,16 @@ constexpr double kGloss = 0.10;        // white highlight of the lamp
 
 constexpr double kKeyHalfAngle = 14 * kDegree;
 
-/// Shadow test offset along the normal, in cells of the shadow map: the height of a plane changes by less
-/// within a cell.
-constexpr double kShadowOffset = 1.2;
-
-constexpr double kFloorDarkness = 0.9;   // of the full loss of light
-constexpr double kFloorFadeStart = 1.0;  // radii from the centre
-constexpr double kFloorFadeEnd = 2.4;
+constexpr double kFloorDarkness = 0.9;  // of the full loss of light
 
 /// Above, linear values are bent towards 1 instead of clipped.
 constexpr float kShoulder = 0.8f;
 
-struct Light {
-  HeightMap shadow;
-  Vec3 direction;
-  bool key = false;
-
-  /// True when nothing is above x; x is no point of the surface.
-  bool reaches(const Vec3& x) const {
-    return static_cast<double>(shadow.at(x)) <= direction.dot(x - shadow.center);
-  }
-  /// The same for a point of the surface.
-  bool reaches(const Vec3& x, const Vec3& normal) const {
-    const Vec3 from = x + (kShadowOffset / shadow.cells_per_unit) * normal;
-    return reaches(from);
-  }
-};
-
 struct Studio {
-  std::vector<Light> sky, key;
+  std::vector<ShadowLight> sky, key;
   Vec3 up;
-  BoundingSphere sphere;
-  double floor = 0;  ///< height along `up`
-  bool has_floor = false;
+  std::optional<ShadowFloor> floor;
 };
-
-/// Evenly spread points on a spherical cap around `axis` (golden-angle spiral), equal solid angles.
-std::vector<Vec3> capDirections(int count, const Vec3& axis, double half_angle) {
-  const double golden = std::numbers::pi * (3 - std::sqrt(5.0));
-  const Vec3 u = axis.unitOrthogonal(), v = axis.cross(u);
-  std::vector<Vec3> directions;
-  for (int i = 0; i < count; ++i) {
-    const double z = 1 - (1 - std::cos(half_angle)) * (i + 0.5) / count;
-    const double r = std::sqrt(std::max(0.0, 1 - z * z));
-    directions.push_back(r * std::cos(golden * i) * u + r * std::sin(golden * i) * v + z * axis);
-  }
-  return directions;
-}
 
 Studio buildStudio(const Surface& surface, const Camera& camera, const Projection& projection,
                    const ShadedOptions& options, double progress_part) {
@@ -85,59 +47,22 @@ Studio buildStudio(const Surface& surface, const Camera& camera, const Projectio
   towards_viewer = towards_viewer.norm() > 1e-6 ? towards_viewer.normalized() : -projection.up();
   const Vec3 key = (-0.60 * projection.right() + 0.85 * studio.up + 0.70 * towards_viewer).normalized();
 
-  studio.sphere = boundingSphere(surface);
+  const BoundingSphere sphere = boundingSphere(surface);
   const int size = std::clamp(options.shadow_map_size, 16, 2048);
   const std::vector<Vec3> sky_directions =
       capDirections(std::clamp(options.sky_directions, 1, 1024), studio.up, 90 * kDegree);
   const std::vector<Vec3> key_directions =
       capDirections(std::clamp(options.key_directions, 1, 1024), key, kKeyHalfAngle);
-
-  // A light passes points whose alpha is below its threshold. The thresholds of the lights are spread evenly
-  // (golden ratio), so that together they pass 1 - alpha of the light (as in stochastic transparency,
-  // Enderton et al., 2010, without the chance).
-  std::vector<std::uint8_t> see_through;
-  const bool transparent = options.transparency != nullptr && !options.transparency->opaque();
-  if (transparent) {
-    see_through.resize(surface.faceCount());
-    for (std::uint32_t f = 0; f < see_through.size(); ++f)
-      see_through[f] = options.transparency->maySeeThrough(f) ? 1 : 0;
-  }
   std::size_t done = 0;
   const std::size_t total = sky_directions.size() + key_directions.size();
-  std::vector<float> alpha;
-  const auto light = [&](const Vec3& direction, bool is_key, std::size_t index) {
-    StopsLight stops;
-    if (transparent) {
-      const double turn = (static_cast<double>(index) + 0.5) * (std::numbers::phi - 1);
-      const auto threshold = static_cast<float>(turn - std::floor(turn));
-      stops = [&alpha, &options, threshold](std::span<const SurfacePoint> points,
-                                            std::span<std::uint8_t> out) {
-        for (std::size_t begin = 0; begin < points.size(); begin += kColorBatch) {
-          const std::size_t count = std::min(kColorBatch, points.size() - begin);
-          alpha.assign(count, 1.0f);
-          options.transparency->alpha(points.subspan(begin, count), alpha);
-          for (std::size_t i = 0; i < count; ++i)
-            out[begin + i] = alpha[i] > threshold ? 1 : 0;
-        }
-      };
-    }
-    Light result{rasteriseHeights(surface.positions(), surface.faces(), studio.sphere, direction, size,
-                                  see_through, stops),
-                 direction, is_key};
+  const auto one_done = [&] {
     ++done;
     if (options.progress)
       options.progress(progress_part * static_cast<double>(done) / static_cast<double>(total));
-    return result;
   };
-  for (std::size_t i = 0; i < sky_directions.size(); ++i)
-    studio.sky.push_back(light(sky_directions[i], false, i));
-  for (std::size_t i = 0; i < key_directions.size(); ++i)
-    studio.key.push_back(light(key_directions[i], true, i));
-
-  studio.floor = std::numeric_limits<double>::infinity();
-  for (const Vec3& x : surface.positions())
-    studio.floor = std::min(studio.floor, studio.up.dot(x));
-  studio.has_floor = options.ground_shadow && studio.up.dot(camera.eye) > studio.floor;
+  studio.sky = shadowLights(surface, sphere, sky_directions, size, options.transparency, one_done);
+  studio.key = shadowLights(surface, sphere, key_directions, size, options.transparency, one_done);
+  if (options.ground_shadow) studio.floor = ShadowFloor(surface, sphere, studio.up);
   return studio;
 }
 
@@ -151,28 +76,23 @@ double lobe(double x) {
 
 /// Calls visit(light, weight) for the lights of one pass; weights of a kind sum to 1.
 template <class Visit>
-void forLights(const std::vector<Light>& lights, int pass, int passes, const Visit& visit) {
-  const std::size_t count = lights.size();
-  const auto step = static_cast<std::size_t>(passes);
-  const std::size_t first = static_cast<std::size_t>(pass) % std::min(step, count);
-  const std::size_t stride = std::min(step, count);
-  const double weight = 1.0 / static_cast<double>((count - first + stride - 1) / stride);
-  for (std::size_t i = first; i < count; i += stride)
-    visit(lights[i], weight);
+void forLights(const std::vector<ShadowLight>& lights, int pass, int passes, const Visit& visit) {
+  forLightsOfPass(lights.size(), pass, passes,
+                  [&](std::size_t light, double weight) { visit(lights[light], weight); });
 }
 
 /// Light leaving a point towards the viewer, linear.
 Vec3f shadePoint(const Studio& studio, int pass, int passes, const Vec3& x, const Vec3& normal,
                  const Vec3& face_normal, const Vec3& to_viewer, const Vec3f& albedo) {
   double diffuse = 0, gloss = 0, open_sky = 0;
-  forLights(studio.sky, pass, passes, [&](const Light& light, double weight) {
+  forLights(studio.sky, pass, passes, [&](const ShadowLight& light, double weight) {
     const double cosine = light.direction.dot(normal);
     if (cosine <= 0 || !light.reaches(x, face_normal)) return;
     // Mean of 2 cos over the hemisphere is 1: a floor under an open sky receives kSkyLight.
     diffuse += kSkyLight * 2 * weight * cosine;
     open_sky += 2 * weight * cosine;
   });
-  forLights(studio.key, pass, passes, [&](const Light& light, double weight) {
+  forLights(studio.key, pass, passes, [&](const ShadowLight& light, double weight) {
     const double cosine = light.direction.dot(normal);
     if (cosine <= 0 || !light.reaches(x, face_normal)) return;
     diffuse += kKeyLight * weight * cosine;
@@ -188,25 +108,20 @@ Vec3f shadePoint(const Studio& studio, int pass, int passes, const Vec3& x, cons
 
 /// Part of the light an open floor would get at a background sample; 1 where there is no floor.
 double floorLight(const Studio& studio, int pass, int passes, const Vec3& eye, const Vec3& direction) {
-  const double descent = -studio.up.dot(direction);
-  if (!studio.has_floor || descent <= 0) return 1;
-  const Vec3 x = eye + ((studio.up.dot(eye) - studio.floor) / descent) * direction;
-  const Vec3 centre = studio.sphere.center + (studio.floor - studio.up.dot(studio.sphere.center)) * studio.up;
-  const double distance = (x - centre).norm() / studio.sphere.radius;
-  const double t = std::clamp((kFloorFadeEnd - distance) / (kFloorFadeEnd - kFloorFadeStart), 0.0, 1.0);
-  if (t <= 0) return 1;
+  const auto place = studio.floor ? studio.floor->seen(eye, direction) : std::nullopt;
+  if (!place) return 1;
   double open = 0, seen = 0;
   const auto gather = [&](double strength) {
-    return [&, strength](const Light& light, double weight) {
+    return [&, strength](const ShadowLight& light, double weight) {
       const double amount = strength * weight * std::max(0.0, light.direction.dot(studio.up));
       open += amount;
-      if (light.reaches(x)) seen += amount;
+      if (light.reaches(place->position)) seen += amount;
     };
   };
   forLights(studio.sky, pass, passes, gather(2 * kSkyLight));
   forLights(studio.key, pass, passes, gather(kKeyLight));
   const double lost = open > 0 ? 1 - seen / open : 0;
-  return 1 - kFloorDarkness * lost * t * t * (3 - 2 * t);
+  return 1 - kFloorDarkness * lost * place->strength;
 }
 
 float bend(float linear) {
