@@ -49,6 +49,8 @@ inline constexpr double kCautiousBytes = 16;  ///< of a kernel, before its size 
 // Density::kBudget.
 inline constexpr double kCovered = 0.5;       ///< weight sum from which a place counts as covered
 inline constexpr double kCoverUntil = 0.95;   ///< uncovered places get kernels until here
+inline constexpr int kFillRounds = 6;         ///< for what is uncovered after the last step, at most
+inline constexpr double kFilled = 2e-4;       ///< of the kernels: with fewer new ones, all is covered
 inline constexpr std::size_t kProbes = 8192;  ///< points at which errors are looked up, at least
 
 // Solves for the values of kernels (channel_solve.h): probes for each kernel.

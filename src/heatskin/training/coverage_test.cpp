@@ -181,9 +181,9 @@ TEST(Coverage, ACalmRegionIsNotGivenUpForDetailThatCannotBeResolved) {
   asset.instances.push_back(instance);
   for (const std::size_t kernels : {300, 1500}) {
     const Quality quality = fitted(asset, kernels, 400);
-    EXPECT_LT(quality.calm_uncovered, 0.01) << kernels << " kernels";
-    // Noise that no kernel resolves is worth little cover, and its error is the same with it and without.
-    EXPECT_LT(quality.coverage_defect, 0.06) << kernels << " kernels";
+    EXPECT_LT(quality.calm_uncovered, 0.001) << kernels << " kernels";
+    // Kernels get lost in noise that none resolves; what they leave is covered after the last step.
+    EXPECT_LT(quality.coverage_defect, 0.001) << kernels << " kernels";
     EXPECT_GT(quality.psnr, quality.constant) << kernels << " kernels";
   }
 }

@@ -6,11 +6,13 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <span>
 
 #include "heatskin/base/rng.h"
 #include "heatskin/training/angles.h"
 #include "heatskin/training/constants.h"
 #include "heatskin/training/streams.h"
+#include "heatskin/training/stretch.h"
 
 namespace heatskin {
 namespace {
@@ -27,6 +29,10 @@ constexpr double kFewUncovered = 2048;
 
 /// In the middle of the range, where a kernel can become wider and narrower.
 constexpr float kInsertedThreshold = 0.5f;
+
+/// A kernel for a gap is at a probe somewhere in it, not in its middle. Steps would move it there; where none
+/// follow, it has so many times the area.
+constexpr double kOffCenter = 2;
 
 /// Keeps the kernels named in `kept` (increasing) with everything that belongs to them.
 void keep(TrainerState& state, const std::vector<std::uint32_t>& kept) {
@@ -156,6 +162,7 @@ class Cover {
 
   /// Neither covered nor right.
   bool uncovered(std::size_t probe) const { return uncovered_[probe] != 0; }
+  std::span<std::uint8_t> allUncovered() { return uncovered_; }  // [probes]
   float weight(std::size_t probe) const { return weights_[probe]; }
   const float* sums(std::size_t probe) const { return sums_.row(probe); }  // [C]
 
@@ -379,7 +386,8 @@ struct NewKernelShape {
 
 /// Adds a round kernel at a probe, coloured to mend the error around it.
 void insertAt(TrainerState& state, std::size_t probe, const Probes& probes, const Cover& cover,
-              const Cover::Surroundings& around, const NewKernelShape& shape, Lengths lengths) {
+              const Cover::Surroundings& around, const NewKernelShape& shape, Lengths lengths,
+              Rebalance what) {
   KernelSet& kernels = state.kernels;
   const std::size_t k = append(state, 0);
   kernels.positions[k] = probes.points[probe];
@@ -392,7 +400,9 @@ void insertAt(TrainerState& state, std::size_t probe, const Probes& probes, cons
   kernels.clampChannels(k);
   kernels.anisotropies[k] = KernelRanges::kMinAnisotropy;
   kernels.sharpnesses[k] = shape.sharpness;
-  const double area = shape.wide_area * around.uncovered;
+  const double uncovered =
+      what == Rebalance::kLast ? std::min(1.0, kOffCenter * around.uncovered) : around.uncovered;
+  const double area = shape.wide_area * uncovered;
   if (lengths == Lengths::kSpacing) {
     kernels.thresholds[k] = kInsertedThreshold;
     kernels.lengths[k] = insideLength(std::sqrt(area / -std::log(static_cast<double>(kInsertedThreshold))));
@@ -401,6 +411,7 @@ void insertAt(TrainerState& state, std::size_t probe, const Probes& probes, cons
     kernels.lengths[k] = 1;
   }
   state.statistics.hits[k] = state.statistics.contributions[k] = 0;
+  if (what == Rebalance::kLast) state.statistics.costs[k] = std::numeric_limits<double>::max();
 }
 
 }  // namespace
@@ -439,11 +450,14 @@ void densify(TrainerState& state, const TrainOptions& options, const Walker& wal
   std::fill(state.statistics.errors.begin(), state.statistics.errors.end(), 0.0);
 }
 
-void rebalance(TrainerState& state, const TrainOptions& options, const Walker& walker, const Probes& probes,
-               Rebalance what) {
+std::size_t rebalance(TrainerState& state, const TrainOptions& options, const Walker& walker,
+                      const Probes& probes, Rebalance what) {
   const DensityOptions& d = options.density;
   Cover cover(state.kernels, probes, constants::kCovered);
   const std::size_t before = state.kernels.size();
+  std::size_t stretched = 0;
+  if (what == Rebalance::kLast && options.lengths == Lengths::kSpacing)
+    stretched = stretchOver(state.kernels, probes, cover.allUncovered());
   const double probe_area =
       walker.surface().totalArea() / static_cast<double>(std::max<std::size_t>(probes.size(), 1));
   const std::size_t places = cover.placesNeeded(walker.surface(), probe_area);
@@ -465,7 +479,8 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
   const NewKernelShape shape(state.kernels);
   for (const std::uint32_t probe : drawn)
     insertAt(state, probe, probes, cover, cover.around(probe, walker.surface(), probe_area), shape,
-             options.lengths);
+             options.lengths, what);
+  if (what == Rebalance::kLast) return stretched + drawn.size();
 
   // What could not be inserted is made up for by splitting; a pass for coverage only gives back what it took.
   const std::size_t wanted = what == Rebalance::kAll ? adding : std::min(adding, before - present);
@@ -474,6 +489,7 @@ void rebalance(TrainerState& state, const TrainOptions& options, const Walker& w
     multiply(state, by_error[n], options, walker);
   std::fill(state.statistics.errors.begin(), state.statistics.errors.end(), 0.0);
   std::fill(state.statistics.costs.begin(), state.statistics.costs.end(), 0.0);
+  return drawn.size();
 }
 
 }  // namespace heatskin

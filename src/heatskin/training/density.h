@@ -21,6 +21,10 @@ void densify(TrainerState& state, const TrainOptions& options, const Walker& wal
 enum class Rebalance {
   kAll,       ///< remove, cover, split
   kCoverage,  ///< cover what is uncovered, and remove only as much as that needs
+  /// The same after the last step: nothing is split, because nobody would train the halves, and kernels with
+  /// lengths are lengthened over small gaps (stretch.h). Can be repeated with other probes: costs stay, and
+  /// what it inserted is not taken away again.
+  kLast,
 };
 
 /// The budget rule. A probe is uncovered if its weight sum is below kCovered and a channel wrong by more
@@ -32,8 +36,9 @@ enum class Rebalance {
 /// cost. Then kernels are added as the budget and `growth` allow: up to insert_share of them at uncovered
 /// probes, drawn by squared error, round, coloured to mend the error around them, and as wide as the widest
 /// tenth of the kernels where everything around is uncovered, narrower where it is a gap. The rest by
-/// splitting kernels with the largest error. Zeroes the accumulators.
-void rebalance(TrainerState& state, const TrainOptions& options, const Walker& walker, const Probes& probes,
-               Rebalance what = Rebalance::kAll);
+/// splitting kernels with the largest error. Zeroes the accumulators. Returns how many were
+/// inserted or lengthened.
+std::size_t rebalance(TrainerState& state, const TrainOptions& options, const Walker& walker,
+                      const Probes& probes, Rebalance what = Rebalance::kAll);
 
 }  // namespace heatskin

@@ -393,6 +393,37 @@ TEST(Density, TheLastPassesOnlyCover) {
   EXPECT_TRUE(present(state, 5));
 }
 
+TEST(Density, AfterTheLastStepGapsAreFilledWithoutSplitting) {
+  TrainerState state = stateOf(grid(), 50);
+  for (std::size_t i = 0; i < 50; ++i)
+    state.statistics.costs[i] = 100 + static_cast<double>(i);
+  TrainOptions options = budgetOf(50);
+  options.density.cover_share = 0.2;
+  options.lengths = Lengths::kSpacing;
+  const std::size_t gaps[] = {30, 200};
+  for (const std::size_t gap : gaps) {
+    auto probes = probesOn(grid(), 300);
+    probes.targets[gap] = Vec3f(0.9f, 0.2f, 0.4f);
+    act(probes, gap, {}, state);
+    EXPECT_GE(rebalance(state, options, Walker(grid()), probes, Rebalance::kLast), 1u);
+    EXPECT_LE(state.kernels.size(), 50u);
+    expectConsistent(state);
+    EXPECT_EQ(state.kernels.positions.back().barycentric, probes.points[gap].barycentric);
+  }
+  // The two cheapest went, not what the first of the two passes had inserted, and no other became shorter.
+  // (Kernel 0 cannot be told by its anisotropy: inserted ones have the same. Those that stay are checked below.)
+  EXPECT_FALSE(present(state, 1));
+  EXPECT_TRUE(present(state, 2));
+  ASSERT_EQ(state.kernels.size(), 50u);
+  for (std::size_t k = 0; k < 48; ++k) {
+    EXPECT_EQ(state.kernels.lengths[k], 1.0f);
+    EXPECT_EQ(firstMoment(state, k), static_cast<float>(k + 2));
+  }
+  // Nothing is uncovered: nothing changes.
+  EXPECT_EQ(rebalance(state, options, Walker(grid()), probesOn(grid(), 300), Rebalance::kLast), 0u);
+  EXPECT_TRUE(present(state, 2));
+}
+
 TEST(Density, TheBudgetRuleFillsTheBudgetAndRemovesNothingOfUse) {
   TrainerState state = stateOf(grid(), 40);
   TrainOptions options = budgetOf(60);

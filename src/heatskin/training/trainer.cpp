@@ -7,6 +7,7 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/training/channel_solve.h"
+#include "heatskin/training/constants.h"
 #include "heatskin/training/density.h"
 #include "heatskin/training/optimiser.h"
 #include "heatskin/training/probes.h"
@@ -97,7 +98,11 @@ StepReport Trainer::step() {
   StepReport report;
   report.step = state_.step++;
   watch.lap();
-  if (finished()) solveIfDue();
+  if (finished()) {
+    fillGaps();
+    profile_.density += watch.lap();
+    solveIfDue();
+  }
   profile_.solve += watch.lap();
   report.loss = gradient_.lossSums().loss / static_cast<double>(options_.batch);
   report.psnr = -10 * std::log10(report.loss / state_.kernels.layout.totalWeight());
@@ -129,6 +134,21 @@ void Trainer::controlDensity() {
     if (densified) densify(state_, options_, walker_, schedule_.densifyScale());
   }
   rebuilt_at_ = -1;
+}
+
+void Trainer::fillGaps() {
+  // Kernels that fit detail become small and leave gaps until the last step. Draws of their own for each
+  // round, and none of those of psnr().
+  if (options_.density.rule != Density::kBudget) return;
+  for (int round = 1; round <= constants::kFillRounds; ++round) {
+    const Probes probes =
+        takeProbes(*evaluator_, state_.kernels, pool_, densityProbes(options_, options_.steps + round));
+    const std::size_t inserted = rebalance(state_, options_, walker_, probes, Rebalance::kLast);
+    rebuilt_at_ = -1;
+    if (static_cast<double>(inserted) < constants::kFilled * static_cast<double>(state_.kernels.size()))
+      break;
+  }
+  std::fill(state_.statistics.costs.begin(), state_.statistics.costs.end(), 0.0);
 }
 
 void Trainer::solveIfDue() {

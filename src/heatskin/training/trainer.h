@@ -68,6 +68,7 @@ class Trainer {
   bool densityDue() const;
   bool rebuildDue() const;
   void controlDensity();
+  void fillGaps();
   void solveIfDue();
   void rebuildIfDue();
   void moveKernels();
