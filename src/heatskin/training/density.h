@@ -33,7 +33,7 @@ enum class Rebalance {
 /// probes, drawn by squared error, round, coloured to mend the error around them, and as wide as the widest
 /// tenth of the kernels where everything around is uncovered, narrower where it is a gap. The rest by
 /// splitting kernels with the largest error. Zeroes the accumulators.
-void rebalance(TrainerState& state, const TrainOptions& options, const Walker& walker, const Probes& probes,
+void rebalance(TrainerState& state, const TrainOptions& options, const Walker& walker, Probes probes,
                Rebalance what = Rebalance::kAll);
 
 }  // namespace heatskin
