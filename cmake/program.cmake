@@ -96,6 +96,10 @@ if(HEATSKIN_TESTS)
                                                $<TARGET_FILE:heatskin_cli> ${subject})
       set_tests_properties(readers/${subject} PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
     endforeach()
+    # The three.js plugin in headless Chromium against `heatskin query`.
+    add_test(NAME three/chromium COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/three/three_test.py
+                                         $<TARGET_FILE:heatskin_cli> ${PROJECT_BINARY_DIR}/three)
+    set_tests_properties(three/chromium PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
   endif()
 
   # Everything that runs on several threads, for ThreadSanitizer above all.

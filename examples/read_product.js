@@ -3,15 +3,15 @@
 //
 //   node read_product.js model_fit.glb points.csv > values.csv
 //
-// points.csv has a line face,b0,b1,b2 for each point (a header line is allowed), as for `heatskin query`. In programs, with
-// `const {Product} = require('./read_product.js')`, or `const {Product} = heatskin` after <script src="read_product.js">:
+// points.csv has a line face,b0,b1,b2 for each point (a header line is allowed), as for `heatskin query`. Vectors have three
+// columns, x, y and z in the axes of the scene; `normal` is the shading normal on the outside of the surface. In programs, with
+// `const {Product} = require('./read_product.js')`, or `const {Product} = heatskin` after <script src="read_product.js"> or import:
 //
 //   const product = await Product.open(await (await fetch('model_fit.glb')).arrayBuffer());
 //   product.evaluate(7, [0.2, 0.3, 0.5]);     // {base_color: [r, g, b], ..., coverage}
 //   product.faceTable(64);                    // flat arrays for a fragment shader, see there
 //
-// Only files with charts are read (`fit` writes them unless told otherwise), with uncompressed geometry. Groups of tangent
-// vectors ("kind": "tangent") are skipped.
+// Only files with charts are read (`fit` writes them unless told otherwise), with uncompressed geometry.
 
 const NAME = 'HSK_kernel_texture';
 const NONE = 0xffffffff;
@@ -115,32 +115,67 @@ class Gltf {
     return out;
   }
 
-  /** Positions of all corners of all triangles in the scene (9 numbers each) and the triangles' materials. */
+  /** Positions and normals of a primitive's vertices, three numbers each, and its triangles; nothing for points and lines. */
+  geometry(primitive) {
+    const triangles = this.triangles(primitive), {POSITION, NORMAL} = primitive.attributes;
+    if (!triangles) return null;
+    return {triangles, positions: this.accessor(POSITION), normals: NORMAL === undefined ? null : this.accessor(NORMAL)};
+  }
+
+  /** The global transforms under which a node shows its mesh: its own, or one for each instance. */
+  placements(node, world) {
+    const {EXT_mesh_gpu_instancing: instancing} = node.extensions || {};
+    if (!instancing) return [world];
+    const {TRANSLATION: t, ROTATION: r, SCALE: s} = instancing.attributes;
+    const [translation, rotation, scale] = [t, r, s].map(index => index === undefined ? null : this.accessor(index));
+    const count = Math.max(translation ? translation.length / 3 : 0, rotation ? rotation.length / 4 : 0,
+                           scale ? scale.length / 3 : 0);
+    const part = (values, i, n) => values ? values.subarray(n * i, n * i + n) : undefined;
+    return Array.from({length: count}, (_, i) => multiply(world, localMatrix({
+      translation: part(translation, i, 3), rotation: part(rotation, i, 4), scale: part(scale, i, 3)})));
+  }
+
+  /**
+   * Of all triangles in the scene: positions of their corners (9 numbers each), their materials, normals of their corners
+   * (9 numbers, 0 where the file has none) and whether their nodes mirror. `parts` says what they come from: node, number of
+   * the placement and of the primitive, the first triangle.
+   */
   corners() {
-    const positions = [], materials = [], nodes = this.root.nodes || [];
-    const visit = (index, parent) => {
-      const node = nodes[index], m = multiply(parent, localMatrix(node));
-      if (node.mesh !== undefined) {
-        require_(!(node.extensions && node.extensions.EXT_mesh_gpu_instancing), 'has instances of meshes');
-        for (const primitive of this.root.meshes[node.mesh].primitives) {
-          const triangles = this.triangles(primitive);
-          if (!triangles) continue;
-          const p = this.accessor(primitive.attributes.POSITION);
-          for (const v of triangles)
-            for (let r = 0; r < 3; ++r)
-              positions.push(m[r] * p[3 * v] + m[4 + r] * p[3 * v + 1] + m[8 + r] * p[3 * v + 2] + m[12 + r]);
-          for (let t = 0; t < triangles.length / 3; ++t)
-            materials.push(primitive.material === undefined ? -1 : primitive.material);
-        }
+    const positions = [], materials = [], normals = [], mirrored = [], parts = [], nodes = this.root.nodes || [];
+    const add = (primitive, m) => {
+      const {triangles, positions: p, normals: n} = this.geometry(primitive) || {triangles: []};
+      const [x, y, z] = [0, 4, 8].map(c => [m[c], m[c + 1], m[c + 2]]), mirrors = dot(x, cross(y, z)) < 0;
+      const cofactors = [cross(y, z), cross(z, x), cross(x, y)];  // the inverse transpose up to a factor
+      for (const v of triangles) {
+        for (let r = 0; r < 3; ++r)
+          positions.push(m[r] * p[3 * v] + m[4 + r] * p[3 * v + 1] + m[8 + r] * p[3 * v + 2] + m[12 + r]);
+        const normal = n ? [0, 1, 2].map(r => cofactors[0][r] * n[3 * v] + cofactors[1][r] * n[3 * v + 1] +
+                                              cofactors[2][r] * n[3 * v + 2]) : [0, 0, 0];
+        normals.push(...unit(mirrors ? times(-1, normal) : normal));
       }
-      for (const child of node.children || []) visit(child, m);
+      for (let t = 0; t < triangles.length / 3; ++t) {
+        materials.push(primitive.material === undefined ? -1 : primitive.material);
+        mirrored.push(mirrors);
+      }
+    };
+    const visit = (index, parent) => {
+      const node = nodes[index], world = multiply(parent, localMatrix(node));
+      if (node.mesh !== undefined) {
+        this.placements(node, world).forEach((matrix, placement) => {
+          this.root.meshes[node.mesh].primitives.forEach((primitive, number) => {
+            parts.push({node: index, placement, primitive: number, first: materials.length});
+            add(primitive, matrix);
+          });
+        });
+      }
+      for (const child of node.children || []) visit(child, world);
     };
     const scenes = this.root.scenes || [];
     const roots = scenes.length > 0 ? scenes[this.root.scene || 0].nodes || [] : nodes.keys();
     const identity = Float64Array.of(1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1);
     for (const root of roots) visit(root, identity);
     require_(positions.length > 0, 'has no triangles');
-    return {corners: Float64Array.from(positions), materials};
+    return {corners: Float64Array.from(positions), materials, normals: Float64Array.from(normals), mirrored, parts};
   }
 }
 
@@ -210,8 +245,9 @@ class Mesh {
   constructor(corners, changes) {
     this.count = corners.length / 9;
     const welded = this.weld(corners), proper = this.findProper(corners, welded);
-    this.repeats = this.findRepeated(welded, proper);
+    this.findRepeated(welded, proper);
     const partOf = t => proper[t] && this.repeats[t] === t;
+    this.part = partOf;
     this.neighbour = this.byRule(welded, partOf);
     for (let i = 0; i < changes.length; i += 2) {
       require_(changes[i] < 3 * this.count && (changes[i + 1] === NONE || changes[i + 1] < 3 * this.count),
@@ -229,6 +265,7 @@ class Mesh {
     }
     this.scale = 2 / Math.max(high[0] - low[0], high[1] - low[1], high[2] - low[2]);
     this.corners = corners.map(x => x * this.scale);
+    this.origin = low.map((x, i) => 0.5 * (x + high[i]) * this.scale);
     this.findShapes();
     this.findVertices();
   }
@@ -256,18 +293,25 @@ class Mesh {
     return out;
   }
 
-  /** For each triangle the earlier one with the same corners in the same cyclic order, or itself. */
+  /**
+   * `repeats`: for each triangle the earlier one with the same corners in the same cyclic order, or itself. `turns`: which of
+   * its corners is corner 0 of that one.
+   */
   findRepeated(welded, proper) {
-    const seen = new Map(), out = new Uint32Array(this.count);
+    const seen = new Map(), first = t => {
+      const v = welded.subarray(3 * t, 3 * t + 3);
+      return v.indexOf(Math.min(...v));
+    };
+    this.repeats = Uint32Array.from({length: this.count}, (_, t) => t);
+    this.turns = new Uint8Array(this.count);
     for (let t = 0; t < this.count; ++t) {
-      out[t] = t;
       if (!proper[t]) continue;
-      const v = welded.subarray(3 * t, 3 * t + 3), f = v.indexOf(Math.min(...v));
+      const v = welded.subarray(3 * t, 3 * t + 3), f = first(t);
       const key = `${v[f]},${v[(f + 1) % 3]},${v[(f + 2) % 3]}`;
-      if (seen.has(key)) out[t] = seen.get(key);
-      else seen.set(key, t);
+      if (!seen.has(key)) seen.set(key, t);
+      this.repeats[t] = seen.get(key);
+      this.turns[t] = (f - first(this.repeats[t]) + 3) % 3;
     }
-    return out;
   }
 
   byRule(welded, partOf) {
@@ -327,12 +371,63 @@ class Mesh {
     }
     this.vertex = parent.map((_, i) => find(i));
   }
+
+  /**
+   * 1 where the outside of a triangle is the side from which its corners are counter-clockwise, else -1. Specification:
+   * "Normals".
+   */
+  findOutside(mirrored) {
+    const side = new Int8Array(this.count), front = t => mirrored[t] ? -1 : 1;
+    const area = t => norm(cross(minus(this.corner(t, 1), this.corner(t, 0)), minus(this.corner(t, 2), this.corner(t, 0))));
+    for (let seed = 0; seed < this.count; ++seed) {
+      if (!this.part(seed) || side[seed] !== 0) continue;
+      side[seed] = front(seed);
+      const component = [seed];
+      let agreeing = 0;
+      for (let i = 0; i < component.length; ++i) {
+        const t = component[i];
+        agreeing += side[t] === front(t) ? area(t) : -area(t);
+        for (let h = 3 * t; h < 3 * t + 3; ++h) {
+          const g = this.neighbour[h], other = Math.floor(g / 3);
+          if (g === NONE || side[other] !== 0) continue;
+          side[other] = this.same[h] ? -side[t] : side[t];
+          component.push(other);
+        }
+      }
+      if (agreeing < 0)
+        for (const t of component) side[t] = -side[t];
+    }
+    return side.map((x, t) => x || front(t));
+  }
+
+  /** The first and second axis of a triangle in space. */
+  axes(t) {
+    const x = unit(minus(this.corner(t, 1), this.corner(t, 0))), to = minus(this.corner(t, 2), this.corner(t, 0));
+    return [x, unit(minus(to, times(dot(to, x), x)))];
+  }
+
+  /**
+   * Cosine and sine of the turn that takes vectors from a kernel's plane to that of a triangle with the given corners there,
+   * and -1 if the second number is then to be negated. Specification: "Tangent groups".
+   */
+  turn(t, c, own) {
+    const [, , length, , x, y] = this.flat.subarray(6 * t, 6 * t + 6);
+    const ex = (c[2] - c[0]) / length, ey = (c[3] - c[1]) / length;
+    const fx = (c[4] - c[0] - x * ex) / y, fy = (c[5] - c[1] - x * ey) / y;
+    // A triangle that is wound against the kernel's is laid out mirrored.
+    const area = (own[2] - own[0]) * (own[5] - own[1]) - (own[3] - own[1]) * (own[4] - own[0]), mirror = area < 0 ? -1 : 1;
+    const cosine = ex + mirror * fy, sine = ey - mirror * fx, size = Math.hypot(cosine, sine);
+    return size > 1e-6 ? [cosine / size, sine / size, mirror] : [1, 0, mirror];
+  }
 }
 
 const minus = (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+const plus = (a, b) => [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+const times = (x, a) => [x * a[0], x * a[1], x * a[2]];
 const dot = (a, b) => a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
 const norm = a => Math.sqrt(dot(a, a));
+const unit = a => times(1 / (norm(a) || 1), a);
 
 // ------------------------------------------------------------------------------------------------------------ charts
 
@@ -494,22 +589,30 @@ function factorOf(material, name) {
   return name === 'sheen_color' || name === 'diffuse_transmission_color' ? values.map(srgb) : values;
 }
 
+const isTangent = group => group.kind === 'tangent';
+const isNormal = ({name}) => name === 'normal' || name === 'object_normal';
+
 /** A texture. `groups` lists its channels by name; evaluate() gives their values. */
 class Product {
   /** From the bytes of a GLB. */
-  static async open(buffer) {
-    const gltf = new Gltf(buffer), extension = (gltf.root.extensions || {})[NAME];
+  static async open(buffer) { return Product.from(new Gltf(buffer)); }
+
+  /** From anything with what Gltf has: root, view() (a promise is allowed) and corners(). */
+  static async from(gltf) {
+    const extension = (gltf.root.extensions || {})[NAME];
     require_(extension, `has no ${NAME}`);
     require_(/^2\.\d+$/.test(extension.version), `version ${extension.version} is not supported`);
     require_(extension.evaluator.method === 'local' && extension.charts, 'has no charts');
-    const product = new Product(), {corners, materials} = gltf.corners();
+    const product = new Product(), {corners, materials, normals, mirrored, parts} = gltf.corners();
     require_(corners.length === 9 * extension.triangles, 'the geometry was edited');
-    Object.assign(product, {gltf, extension, materials, groups: extension.channels, options: extension.evaluator});
-    product.kernels = await readKernels(extension, gltf.view(extension.kernels.bufferView));
+    Object.assign(product, {gltf, extension, materials, parts, groups: extension.channels, options: extension.evaluator});
+    product.kernels = await readKernels(extension, await gltf.view(extension.kernels.bufferView));
     require_(product.kernels.every(k => k.triangle < extension.triangles), 'a kernel is on no triangle');
-    const charts = await Charts.open(extension.charts, gltf.view(extension.charts.bufferView), corners);
+    const charts = await Charts.open(extension.charts, await gltf.view(extension.charts.bufferView), corners);
     product.mesh = charts.mesh;
     product.prepare(charts);
+    product.side = product.mesh.findOutside(mirrored);
+    product.prepareNormals(normals);
     return product;
   }
 
@@ -518,6 +621,12 @@ class Product {
     this.heat = 1 / (4 * o.diffusionTime);
     this.window = o.windowSigma > 0 ? 1 / (2 * o.windowSigma ** 2) : 0;
     this.mean = this.groups.flatMap(group => group.mean);
+    /** Where the vectors of tangent groups begin among the channels. */
+    this.vectors = [];
+    this.groups.reduce((first, group) => {
+      if (isTangent(group)) this.vectors.push(first);
+      return first + group.count;
+    }, 0);
     for (const k of this.kernels) {
       const flat = mesh.flat.subarray(6 * k.triangle, 6 * k.triangle + 6), b = k.barycentric;
       k.center = [b[0] * flat[0] + b[1] * flat[2] + b[2] * flat[4], b[0] * flat[1] + b[1] * flat[3] + b[2] * flat[5]];
@@ -535,6 +644,35 @@ class Product {
       this.table[face].push({kernel, places: places[i], own: own[i]});
     }));
     if (o.candidateRule === 'perFace') this.table = this.table.map(pairs => this.nearestToCentroid(pairs));
+  }
+
+  /** Normals of triangles and of their corners, on the outside. Specification: "Normals", steps 1 and 2. */
+  prepareNormals(normals) {
+    this.flatNormals = [];
+    this.cornerNormals = [];
+    this.inwards = new Uint8Array(this.mesh.count);
+    for (let t = 0; t < this.mesh.count; ++t) {
+      const flat = times(this.side[t], cross(...this.mesh.axes(t)));
+      const corners = [0, 3, 6].map(c => Array.from(normals.subarray(9 * t + c, 9 * t + c + 3)));
+      const sign = dot(plus(plus(corners[0], corners[1]), corners[2]), flat) < 0 ? -1 : 1;
+      this.inwards[t] = sign < 0 ? 1 : 0;
+      this.flatNormals.push(flat);
+      this.cornerNormals.push(corners.map(n => norm(n) > 0 ? times(sign, n) : flat));
+    }
+  }
+
+  /** Specification: "Normals". */
+  shadingNormal(t, b, name, value) {
+    const flat = this.flatNormals[t], n = this.cornerNormals[t];
+    const mixed = plus(plus(times(b[0], n[0]), times(b[1], n[1])), times(b[2], n[2])), n0 = norm(mixed) > 0 ? unit(mixed) : flat;
+    if (name === 'object_normal') return unit(plus(n0, value));
+    const v = plus(flat, value), cosine = dot(flat, n0);
+    if (1 + cosine < 1e-12) {
+      const [first] = this.mesh.axes(t);
+      return unit(minus(times(2 * dot(first, v), first), v));
+    }
+    const c = cross(flat, n0), turned = cross(c, v);
+    return unit(plus(plus(v, turned), times(1 / (1 + cosine), cross(c, turned))));
   }
 
   supportRadius(k) {
@@ -557,29 +695,38 @@ class Product {
     return [0, 1, 2].map(i => b[0] * p[i] + b[1] * q[i] + b[2] * r[i]);
   }
 
-  /** Values of all groups at a point of a triangle of the file: {name: [count numbers], ..., coverage}. */
-  evaluate(triangle, b) {
-    const {unit, coverage} = this.at(this.mesh.repeats[triangle], b);
+  /**
+   * Values of all groups at a point of a triangle of the file: {name: [count numbers], ..., coverage}. Vectors are in the axes
+   * of the scene; `normal` and `object_normal` are shading normals.
+   */
+  evaluate(triangle, barycentric) {
+    // A triangle that repeats another one has its values at the same corners.
+    const t = this.mesh.repeats[triangle], turns = this.mesh.turns[triangle];
+    const b = [0, 1, 2].map(c => barycentric[(c + turns) % 3]), {relative, coverage} = this.at(t, b);
     const out = {};
     let first = 0;
-    for (const {name, count, kind, range: [low, high]} of this.groups) {
-      const part = unit.slice(first, first += count);
-      if ((kind || 'plain') === 'plain') out[name] = part.map(x => low * (1 - x) + high * x);
-    }
+    for (const {name, count, range: [low, high]} of this.groups)
+      out[name] = relative.slice(first, first += count).map(x => low * (1 - x) + high * x);
     out.coverage = coverage;
-    return Object.assign(out, this.constant(triangle, out));
+    Object.assign(out, this.constant(triangle));
+    for (const group of this.groups) {
+      const {name} = group, [x, y] = this.mesh.axes(t);
+      if (isTangent(group)) out[name] = plus(times(out[name][0], x), times(out[name][1], y));
+      if (isNormal(group)) out[name] = this.shadingNormal(t, b, name, out[name]);
+    }
+    return out;
   }
 
   /** Channels relative to their ranges, and the coverage. Specification: "The colour of a point". */
   at(triangle, b) {
     const o = this.options, q = this.position(triangle, b);
-    let found = this.table[triangle].map(({kernel, places: c}) => {
+    let found = this.table[triangle].map(({kernel, places: c, own}) => {
       const k = this.kernels[kernel], chord = minus(q, k.space), chord2 = dot(chord, chord);
       const [x, y] = o.euclidean ? this.project(k, chord) :
                                    [b[0] * c[0] + b[1] * c[2] + b[2] * c[4] - k.center[0],
                                     b[0] * c[1] + b[1] * c[3] + b[2] * c[5] - k.center[1]];
       const plane2 = x * x + y * y;
-      return {k, x, y, plane2, d2: chord2 > 1.0001 * plane2 ? chord2 : plane2};
+      return {k, c, own, x, y, plane2, d2: chord2 > 1.0001 * plane2 ? chord2 : plane2};
     });
     if (found.length > o.candidates)
       found = smallest(found.map(({k, d2}) => d2 * k.weight), o.candidates).map(i => found[i]);
@@ -589,31 +736,45 @@ class Product {
       const a = logistic(k.sharpness * (Math.exp(-d2 * rate / k.length ** 2) - k.threshold));
       return Math.min(Math.max((a - k.floor) / k.range, 0), 1);
     });
-    const unit = this.mean.slice();
+    const relative = this.mean.slice();
     const kept = smallest(f.map(x => -x), KEPT), coverage = kept.reduce((sum, i) => sum + f[i], 0);
-    for (const i of kept)
-      for (let c = 0; c < unit.length; ++c) unit[c] += f[i] * found[i].k.residual[c] / Math.max(coverage, 1);
-    return {unit: unit.map(x => Math.min(Math.max(x, 0), 1)), coverage};
+    for (const i of kept) {
+      const residual = this.vectors.length > 0 ? this.turned(triangle, found[i]) : found[i].k.residual;
+      for (let c = 0; c < relative.length; ++c) relative[c] += f[i] * residual[c] / Math.max(coverage, 1);
+    }
+    for (const c of this.vectors) {  // not longer than R, which is 1/2 relative to the range
+      const x = relative[c] - 0.5, y = relative[c + 1] - 0.5, much = Math.max(2 * Math.hypot(x, y), 1);
+      relative[c] = 0.5 + x / much;
+      relative[c + 1] = 0.5 + y / much;
+    }
+    return {relative: relative.map(x => Math.min(Math.max(x, 0), 1)), coverage};
+  }
+
+  /** Residuals of a kernel with the vectors among them as they appear in the plane of a triangle. */
+  turned(triangle, {k, c, own}) {
+    const [cosine, sine, mirror] = this.mesh.turn(triangle, c, own), residual = k.residual.slice();
+    for (const first of this.vectors) {
+      const [x, y] = k.residual.slice(first, first + 2);
+      residual[first] = cosine * x + sine * y;
+      residual[first + 1] = mirror * (cosine * y - sine * x);
+    }
+    return residual;
   }
 
   /** A vector in space in the plane of a kernel's triangle. */
   project(k, v) {
-    const x = this.mesh.corner(k.triangle, 0), e = minus(this.mesh.corner(k.triangle, 1), x);
-    const f = minus(this.mesh.corner(k.triangle, 2), x), length = norm(e), along = dot(e, f) / (length * length);
-    const beside = minus(f, e.map(c => along * c));
-    return [dot(v, e) / length, dot(v, beside) / norm(beside)];
+    return this.mesh.axes(k.triangle).map(axis => dot(v, axis));
   }
 
-  /** Values that a triangle's material decides, of the groups of `out`; a coverage of 1 if these are all. */
-  constant(triangle, out) {
+  /** Values that a triangle's material decides; a coverage of 1 if these are all. */
+  constant(triangle) {
     const index = this.materials[triangle], values = {};
     const everywhere = (this.extension.constantMaterials || []).includes(index);
     let count = 0;
     for (const {name, range: [low, high], constantMaterials} of this.groups) {
       if (!everywhere && !(constantMaterials || []).includes(index)) continue;
       ++count;
-      if (out[name])
-        values[name] = factorOf(this.gltf.root.materials[index], name).map(x => Math.min(Math.max(x, low), high));
+      values[name] = factorOf(this.gltf.root.materials[index], name).map(x => Math.min(Math.max(x, low), high));
     }
     if (count === this.groups.length) values.coverage = 1;
     return values;
@@ -623,14 +784,17 @@ class Product {
    * The table of a fragment shader: for each triangle up to `most` records, each a kernel with an affine map from
    * barycentric coordinates (b0, b1) of the triangle to the kernel's plane.
    *
-   *   begin    Uint32Array [T + 1]: records of triangle t are begin[t] .. begin[t + 1] - 1
+   *   begin    Uint32Array [T + 1]: records of triangle t are begin[t] .. begin[t + 1] - 1. None for triangles that repeat
+   *            another one: use `mesh.repeats` and `mesh.turns`
    *   kernel   Uint32Array [R]: their kernels
    *   map      Float32Array [R, 6]: x = map[0] b0 + map[1] b1 + map[2], y = map[3] b0 + map[4] b1 + map[5], relative to
    *            the kernel's centre, in its axes (x along the long one) and in units of its length
-   *   space    Float32Array [N, 4]: centres of the kernels in normalised coordinates, and 1 / length
+   *   turn     Float32Array [R]: the angle from the first axis of the kernel's triangle to that of this one in the kernel's
+   *            plane, counter-clockwise as seen from outside
+   *   space    Float32Array [N, 4]: centres of the kernels in normalised coordinates relative to `origin`, and 1 / length
    *   shape    Float32Array [N, 4]: anisotropy, threshold, sharpness, weight of d^2 for the choice of candidates
-   *   residual Float32Array [N, C]
-   *   scale    from scene coordinates to normalised ones
+   *   residual Float32Array [N, C]; vectors have their second number along (outside normal) x (first axis)
+   *   origin   of `space`, in normalised coordinates; `scale` from scene coordinates to normalised ones
    *   dropped  records that did not fit
    *
    * With x and y, d^2 = x^2 + y^2 or, where larger by more than 0.01 %, the squared distance in space / length^2; the
@@ -639,10 +803,11 @@ class Product {
    * kernels: ties are broken as in evaluate(). With `most` at least the largest number nothing is lost.
    */
   faceTable(most = Infinity) {
-    const begin = new Uint32Array(this.mesh.count + 1), records = [];
+    require_(!this.options.euclidean, 'distances in space have no table');
+    const {mesh} = this, begin = new Uint32Array(mesh.count + 1), chosen = [];
     let dropped = 0;
-    for (let t = 0; t < this.mesh.count; ++t) {
-      let pairs = this.table[this.mesh.repeats[t]];
+    for (let t = 0; t < mesh.count; ++t) {
+      let pairs = mesh.repeats[t] === t ? this.table[t] : [];
       if (pairs.length > most) {
         const nearest = pairs.map(({kernel, places}) => {
           const k = this.kernels[kernel];
@@ -651,22 +816,33 @@ class Product {
         dropped += pairs.length - most;
         pairs = smallest(nearest, most).map(i => pairs[i]);
       }
-      records.push(...pairs);
-      begin[t + 1] = records.length;
+      chosen.push(pairs);
+      begin[t + 1] = begin[t] + pairs.length;
     }
-    const map = new Float32Array(6 * records.length);
-    records.forEach(({kernel, places: c}, i) => {
-      const {center: [x, y], axis: [ax, ay], length} = this.kernels[kernel];
+    const count = begin[mesh.count], channels = this.mean.length, kernelCount = this.kernels.length;
+    const out = {begin, dropped, kernel: new Uint32Array(count), map: new Float32Array(6 * count),
+                 turn: new Float32Array(count), space: new Float32Array(4 * kernelCount),
+                 shape: new Float32Array(4 * kernelCount), residual: new Float32Array(channels * kernelCount),
+                 origin: mesh.origin, scale: mesh.scale};
+    let at = 0;
+    chosen.forEach((pairs, t) => pairs.forEach(({kernel, places: c, own}) => {
+      const {center: [x, y], axis: [ax, ay], length, triangle} = this.kernels[kernel];
       const u = (px, py) => (ax * px + ay * py) / length, v = (px, py) => (ax * py - ay * px) / length;
-      map.set([u(c[0] - c[4], c[1] - c[5]), u(c[2] - c[4], c[3] - c[5]), u(c[4] - x, c[5] - y),
-               v(c[0] - c[4], c[1] - c[5]), v(c[2] - c[4], c[3] - c[5]), v(c[4] - x, c[5] - y)], 6 * i);
+      out.map.set([u(c[0] - c[4], c[1] - c[5]), u(c[2] - c[4], c[3] - c[5]), u(c[4] - x, c[5] - y),
+                   v(c[0] - c[4], c[1] - c[5]), v(c[2] - c[4], c[3] - c[5]), v(c[4] - x, c[5] - y)], 6 * at);
+      if (this.vectors.length > 0) {
+        const [cosine, sine] = mesh.turn(t, c, own);
+        out.turn[at] = Math.atan2(this.side[triangle] * sine, cosine);
+      }
+      out.kernel[at++] = kernel;
+    }));
+    this.kernels.forEach((k, i) => {
+      out.space.set([...minus(k.space, mesh.origin), 1 / k.length], 4 * i);
+      out.shape.set([this.options.isotropic ? 0 : k.anisotropy, k.threshold, k.sharpness, k.weight], 4 * i);
+      out.residual.set(k.residual, channels * i);
+      for (const c of this.vectors) out.residual[channels * i + c + 1] *= this.side[k.triangle];
     });
-    return {
-      begin, map, dropped, kernel: Uint32Array.from(records, record => record.kernel), scale: this.mesh.scale,
-      space: Float32Array.from(this.kernels.flatMap(k => [...k.space, 1 / k.length])),
-      shape: Float32Array.from(this.kernels.flatMap(k => [k.anisotropy, k.threshold, k.sharpness, k.weight])),
-      residual: Float32Array.from(this.kernels.flatMap(k => k.residual)),
-    };
+    return out;
   }
 }
 
@@ -697,25 +873,25 @@ async function main() {
   const bytes = fs.readFileSync(file);
   const product = await Product.open(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   const lines = fs.readFileSync(points, 'utf8').split(/\s+/).filter(line => line && !/^face/i.test(line));
-  const plain = product.groups.filter(g => (g.kind || 'plain') === 'plain');
-  const names = plain.flatMap(g => Array.from({length: g.count}, (_, c) => `${g.name}_${c}`));
+  const count = group => isTangent(group) || isNormal(group) ? 3 : group.count;
+  const names = product.groups.flatMap(g => Array.from({length: count(g)}, (_, c) => `${g.name}_${c}`));
   const out = [[...names, 'coverage'].join(',')];
   for (const line of lines) {
     const [triangle, ...b] = line.split(',').map(Number), values = product.evaluate(triangle, b);
-    const row = [...plain.flatMap(g => values[g.name]), values.coverage];
+    const row = [...product.groups.flatMap(g => values[g.name]), values.coverage];
     out.push(row.map(x => x.toPrecision(7)).join(','));
   }
   process.stdout.write(out.join('\n') + '\n');
 }
 
+// For <script> and for `import './read_product.js'` as well as for require().
+globalThis.heatskin = {Product, Gltf, FormatError};
 if (typeof module !== 'undefined') {
-  module.exports = {Product, FormatError};
-  if (require.main === module) {
+  module.exports = globalThis.heatskin;
+  if (typeof require !== 'undefined' && require.main === module) {
     main().catch(error => {
       process.stderr.write(`${process.argv[2] || 'read_product.js'}: ${error.message}\n`);
       process.exit(1);
     });
   }
-} else {
-  globalThis.heatskin = {Product, FormatError};
 }

@@ -4,13 +4,13 @@
     python3 read_product.py model_fit.glb points.csv > values.csv
 
 points.csv has a line face,b0,b1,b2 for each point (a header line is allowed), as for `heatskin query`: a triangle of the file and
-barycentric coordinates for its corners. The output has a column for every channel of every group. As a module:
+barycentric coordinates for its corners. The output has a column for every channel of every group, and three for a vector: x, y
+and z in the axes of the scene. `normal` is the shading normal on the outside of the surface. As a module:
 
     product = Product.open("model_fit.glb")
     values = product.evaluate([7], [[0.2, 0.3, 0.5]])     # {"base_color": array([[r, g, b]]), ...}
 
-Only files with charts are read (`fit` writes them unless told otherwise), with uncompressed geometry. Groups of tangent
-vectors ("kind": "tangent") are skipped.
+Only files with charts are read (`fit` writes them unless told otherwise), with uncompressed geometry.
 """
 import json
 import struct
@@ -49,6 +49,18 @@ def open_glb(path):
         require(kind == 0x004E4942 and rest + 8 + size <= len(data), "has a broken binary chunk")
         binary = data[rest + 8:rest + 8 + size]
     return document, binary
+
+
+def unit(vectors):
+    """Vectors of length 1, or 0 where they were 0."""
+    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / np.where(length > 0, length, 1)
+
+
+def cofactors(m):
+    """The inverse transpose, up to a positive factor; flat transforms have it, too."""
+    out = np.stack([np.cross(m[:, 1], m[:, 2]), np.cross(m[:, 2], m[:, 0]), np.cross(m[:, 0], m[:, 1])], 1)
+    return -out if np.linalg.det(m) < 0 else out
 
 
 class Gltf:
@@ -100,8 +112,9 @@ class Gltf:
         return out
 
     def corners(self):
-        """Positions of all corners of all triangles in the scene, [T, 3, 3], and the materials of the triangles."""
-        positions, materials = [], []
+        """Of all triangles in the scene: the positions of their corners, [T, 3, 3]; their materials, [T]; the normals of
+        their corners, [T, 3, 3], 0 where the file has none; and whether their nodes mirror, [T]."""
+        positions, materials, normals, mirrored = [], [], [], []
         nodes = self.root.get("nodes", [])
 
         def visit(index, parent):
@@ -117,6 +130,11 @@ class Gltf:
                     world = local @ here[:3, :3].T + here[:3, 3]
                     positions.append(world[triangles])
                     materials.append(np.full(len(triangles), primitive.get("material", -1)))
+                    mirrored.append(np.full(len(triangles), np.linalg.det(here[:3, :3]) < 0))
+                    normal = np.zeros_like(local)
+                    if "NORMAL" in primitive["attributes"]:
+                        normal = unit(self.accessor(primitive["attributes"]["NORMAL"]) @ cofactors(here[:3, :3]).T)
+                    normals.append(normal[triangles])
             for child in node.get("children", []):
                 visit(child, here)
 
@@ -125,7 +143,7 @@ class Gltf:
         for root in roots:
             visit(root, np.eye(4))
         require(positions, "has no triangles")
-        return np.concatenate(positions), np.concatenate(materials)
+        return [np.concatenate(lists) for lists in (positions, materials, normals, mirrored)]
 
     def triangles(self, primitive):
         """[n, 3] vertices, or nothing for points and lines."""
@@ -208,8 +226,8 @@ def weld(corners):
 
 
 def find_neighbours(corners, changes):
-    """The half-edge behind each half-edge, or NONE, [3 T]; which triangle each one repeats (or itself), [T]; and which
-    triangles take part. Specification: "Neighbours"."""
+    """The half-edge behind each half-edge, or NONE, [3 T]; which triangle each one repeats (or itself) and which of its
+    corners is corner 0 of that one, [T, 2]; and which triangles take part. Specification: "Neighbours"."""
     vertex = weld(corners)
     count = len(vertex)
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
@@ -222,6 +240,7 @@ def find_neighbours(corners, changes):
     repeats, seen = np.arange(count), {}
     for t in np.nonzero(proper)[0]:
         repeats[t] = seen.setdefault(tuple(rotated[t]), t)
+    turns = (shift - shift[repeats])[:, 0] % 3
     part = proper & (repeats == np.arange(count))
 
     ends = np.stack([vertex, np.roll(vertex, -1, 1)], 2).reshape(-1, 2)
@@ -238,7 +257,7 @@ def find_neighbours(corners, changes):
     for edge, other in changes:
         require(edge < 3 * count and (other == NONE or other < 3 * count), "neighbours are not edges of the file")
         neighbour[edge] = other
-    return neighbour, repeats, part
+    return neighbour, np.stack([repeats, turns], 1), part
 
 
 def pair_corners(corners, neighbour):
@@ -250,6 +269,28 @@ def pair_corners(corners, neighbour):
     to_same = ((flat[index] - flat[other]) ** 2).sum(1)
     to_opposite = ((flat[next_half_edge(index)] - flat[other]) ** 2).sum(1)
     return to_same < to_opposite
+
+
+def find_outside(corners, mirrored, neighbour, same, part):
+    """1 where the outside of a triangle is the side from which its corners are counter-clockwise, else -1; [T].
+    Specification: "Normals"."""
+    area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    front, side = np.where(mirrored, -1, 1), np.zeros(len(corners), np.int64)
+    neighbour, same = neighbour.tolist(), same.tolist()
+    for seed in np.nonzero(part)[0]:
+        if side[seed] != 0:
+            continue
+        side[seed], component = front[seed], [int(seed)]
+        for t in component:
+            for h in range(3 * t, 3 * t + 3):
+                other = neighbour[h]
+                if other != NONE and side[other // 3] == 0:
+                    side[other // 3] = -side[t] if same[h] else side[t]
+                    component.append(other // 3)
+        agrees = side[component] == front[component]
+        if area[component][~agrees].sum() > area[component][agrees].sum():
+            side[component] *= -1
+    return np.where(side == 0, front, side)
 
 
 def next_half_edge(half_edge):
@@ -310,8 +351,8 @@ class Charts:
         self.steps = data[:about["steps"]]
         words = np.frombuffer(data, "<u4", offset=about["steps"]).astype(np.int64)
         self.order_words = words[:about["orders"]]
-        self.neighbour, self.repeats, part = find_neighbours(corners, words[about["orders"]:].reshape(-1, 2))
-        used = corners[part].reshape(-1, 3)
+        self.neighbour, self.repeats, self.part = find_neighbours(corners, words[about["orders"]:].reshape(-1, 2))
+        used = corners[self.part].reshape(-1, 3)
         self.scale = 2 / (used.max(0) - used.min(0)).max()  # scene units to normalised ones
         self.corners = corners * self.scale
         self.flat = lay_flat(self.corners)
@@ -345,6 +386,24 @@ class Charts:
                 table.setdefault(face, []).append((k, places[i], own[i]))
         return {face: (np.array([k for k, _, _ in pairs]), np.array([p for _, p, _ in pairs]),
                        np.array([o for _, _, o in pairs])) for face, pairs in table.items()}
+
+    def turns(self, face, places, own):
+        """What takes vectors from the planes of kernels to that of a triangle, [n, 2, 2]. Specification: "Tangent groups"."""
+        flat = self.flat[face]
+        edges = np.stack([flat[1] - flat[0], flat[2] - flat[0]], 1)
+        mirror = np.where(self.cross(own) < 0, -1.0, 1.0)  # a triangle wound against the kernel's is laid out mirrored
+        linear = np.stack([places[:, 1] - places[:, 0], places[:, 2] - places[:, 0]], 2) @ np.linalg.inv(edges)
+        linear[:, :, 1] *= mirror[:, None]
+        cosine, sine = linear[:, 0, 0] + linear[:, 1, 1], linear[:, 1, 0] - linear[:, 0, 1]
+        length = np.hypot(cosine, sine)
+        cosine = np.where(length > 1e-6, cosine / np.maximum(length, 1e-6), 1)
+        sine = np.where(length > 1e-6, sine / np.maximum(length, 1e-6), 0)
+        return np.stack([np.stack([cosine, sine], 1), np.stack([-sine * mirror, cosine * mirror], 1)], 1)
+
+    @staticmethod
+    def cross(places):
+        e, f = places[:, 1] - places[:, 0], places[:, 2] - places[:, 0]
+        return e[:, 0] * f[:, 1] - e[:, 1] * f[:, 0]
 
     def walk(self, root, at, neighbour, same, shapes, flat):
         """The tree of one kernel from step `at` on: its triangles, their corners in the kernel's plane, the next step."""
@@ -464,12 +523,15 @@ class Product:
         require(extension["evaluator"]["method"] == "local" and "charts" in extension, "has no charts")
         self.gltf, self.extension, self.options = gltf, extension, extension["evaluator"]
         self.groups = extension["channels"]
-        corners, self.materials = gltf.corners()
+        corners, self.materials, normals, mirrored = gltf.corners()
         require(len(corners) == extension["triangles"], "the geometry was edited")
         self.kernels = k = read_kernels(extension, gltf.view(extension["kernels"]["bufferView"]))
         require(k["triangle"].max() < len(corners), "a kernel is on a triangle that does not exist")
-        charts = Charts(extension["charts"], gltf.view(extension["charts"]["bufferView"]), corners)
+        self.charts = charts = Charts(extension["charts"], gltf.view(extension["charts"]["bufferView"]), corners)
         self.corners, self.repeats = charts.corners, charts.repeats
+        if any(group["name"] in ("normal", "object_normal") for group in self.groups):
+            side = find_outside(charts.corners, mirrored, charts.neighbour, charts.same, charts.part)
+            self.prepare_normals(normals, side)
         self.center = (k["barycentric"][:, :, None] * charts.flat[k["triangle"]]).sum(1)
         self.space = (k["barycentric"][:, :, None] * self.corners[k["triangle"]]).sum(1)
         self.axis = np.stack([np.cos(k["angle"]), np.sin(k["angle"])], 1)
@@ -482,6 +544,37 @@ class Product:
         if self.options["candidateRule"] == "perFace":
             self.keep_nearest_to_centroids()
 
+    def prepare_normals(self, normals, side):
+        """Normals of triangles and of their corners, on the outside. Specification: "Normals", steps 1 and 2."""
+        first, second = self.axes(np.arange(len(normals)))
+        self.flat_normals = np.cross(first, second) * side[:, None]
+        inwards = (normals.sum(1) * self.flat_normals).sum(1) < 0
+        normals = np.where(inwards[:, None, None], -normals, normals)
+        missing = (normals == 0).all(2, keepdims=True)
+        self.corner_normals = np.where(missing, self.flat_normals[:, None], normals)
+
+    def axes(self, triangles):
+        """The first and second axis of triangles in space, [n, 3] each."""
+        corners = self.corners[triangles]
+        first = unit(corners[:, 1] - corners[:, 0])
+        to = corners[:, 2] - corners[:, 0]
+        return first, unit(to - first * (to * first).sum(1)[:, None])
+
+    def shading_normal(self, triangle, b, group, value):
+        """Specification: "Normals"."""
+        flat = self.flat_normals[triangle]
+        n0 = b @ self.corner_normals[triangle]
+        n0 = unit(n0) if n0.any() else flat
+        if group == "object_normal":
+            return unit(n0 + value)
+        v, cosine = flat + value, flat @ n0
+        if 1 + cosine < 1e-12:
+            first = self.axes([triangle])[0][0]
+            return unit(2 * (first @ v) * first - v)
+        c = np.cross(flat, n0)
+        turned = np.cross(c, v)
+        return unit(v + turned + np.cross(c, turned) / (1 + cosine))
+
     def keep_nearest_to_centroids(self):
         most = self.options["candidates"]
         for face, (kernels, places, own) in self.table.items():
@@ -491,26 +584,36 @@ class Product:
                 self.table[face] = kernels[keep], places[keep], own[keep]
 
     def evaluate(self, triangles, barycentrics):
-        """Values of every group, {name: [points, count]}, and the coverage, {"coverage": [points]}."""
+        """Values of every group, {name: [points, count]}, and the coverage, {"coverage": [points]}. Vectors are in the axes of
+        the scene; `normal` and `object_normal` are shading normals."""
         triangles, barycentrics = np.asarray(triangles), np.asarray(barycentrics, np.float64)
+        # A triangle that repeats another one has its values at the same corners.
+        shown = self.repeats[triangles, 0]
+        barycentrics = np.take_along_axis(barycentrics, (np.arange(3) + self.repeats[triangles, 1][:, None]) % 3, 1)
         count = sum(group["count"] for group in self.groups)
-        unit, coverage = np.empty((len(triangles), count)), np.empty(len(triangles))
-        for i, (t, b) in enumerate(zip(triangles, barycentrics)):
-            unit[i], coverage[i] = self.at(int(self.repeats[t]), b)
+        relative, coverage = np.empty((len(triangles), count)), np.empty(len(triangles))
+        for i, (t, b) in enumerate(zip(shown, barycentrics)):
+            relative[i], coverage[i] = self.at(int(t), b)
         out, first = {}, 0
         for group in self.groups:
             low, high = group["range"]
-            part = unit[:, first:first + group["count"]]
+            part = relative[:, first:first + group["count"]]
             first += group["count"]
-            if group.get("kind", "plain") == "plain":
-                out[group["name"]] = low * (1 - part) + high * part
+            out[group["name"]] = low * (1 - part) + high * part
         for i, t in enumerate(triangles):
             constant, all_of_them = self.constant(int(t))
             if all_of_them:
                 coverage[i] = 1
             for name, value in constant.items():
-                if name in out:
-                    out[name][i] = value
+                out[name][i] = value
+        for group in self.groups:
+            name = group["name"]
+            if is_tangent(group):
+                axes = np.stack(self.axes(shown), 1)
+                out[name] = np.einsum("nc,ncd->nd", out[name], axes)
+            if name in ("normal", "object_normal"):
+                out[name] = np.array([self.shading_normal(t, b, name, v)
+                                      for t, b, v in zip(shown, barycentrics, out[name])]).reshape(-1, 3)
         out["coverage"] = coverage
         return out
 
@@ -520,7 +623,7 @@ class Product:
         if triangle not in self.table:
             return mean, 0.0
         o = self.options
-        kernels, places, _ = self.table[triangle]
+        kernels, places, own = self.table[triangle]
         chord = b @ self.corners[triangle] - self.space[kernels]
         chord2 = (chord ** 2).sum(1)
         if o["euclidean"]:
@@ -531,7 +634,7 @@ class Product:
         d2 = np.where(chord2 > 1.0001 * plane2, chord2, plane2)
         if len(kernels) > o["candidates"]:
             keep = np.sort(np.argsort(d2 * self.weight[kernels], kind="stable")[:o["candidates"]])
-            kernels, to, plane2, d2 = kernels[keep], to[keep], plane2[keep], d2[keep]
+            kernels, to, plane2, d2, places, own = (x[keep] for x in (kernels, to, plane2, d2, places, own))
         k = self.kernels
         across = self.axis[kernels, 0] * to[:, 1] - self.axis[kernels, 1] * to[:, 0]
         share = np.divide(across ** 2, plane2, out=np.zeros_like(plane2), where=plane2 > 1e-18)
@@ -542,17 +645,23 @@ class Product:
         f = self.filter(kernels, np.exp(-d2 * rate / k["length"][kernels] ** 2))
         if len(f) > KEPT:
             keep = np.argsort(-f, kind="stable")[:KEPT]
-            kernels, f = kernels[keep], f[keep]
+            kernels, f, places, own = kernels[keep], f[keep], places[keep], own[keep]
         total = f.sum()
-        return np.clip(mean + f @ k["residual"][kernels] / max(total, 1), 0, 1), total
+        residual, first, vectors = k["residual"][kernels], 0, []
+        for group in self.groups:
+            if is_tangent(group):
+                vectors.append(slice(first, first + 2))
+                turns = self.charts.turns(triangle, places, own)
+                residual[:, vectors[-1]] = np.einsum("nij,nj->ni", turns, residual[:, vectors[-1]])
+            first += group["count"]
+        value = mean + f @ residual / max(total, 1)
+        for part in vectors:  # not longer than R, which is 1/2 relative to the range
+            value[part] = 0.5 + (value[part] - 0.5) / max(2 * np.linalg.norm(value[part] - 0.5), 1)
+        return np.clip(value, 0, 1), total
 
     def project(self, kernels, v):
         """Vectors in space in the planes of the kernels' triangles."""
-        corners = self.corners[self.kernels["triangle"][kernels]]
-        e, f = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-        x = e / np.linalg.norm(e, axis=1)[:, None]
-        y = f - x * (f * x).sum(1)[:, None]
-        y /= np.linalg.norm(y, axis=1)[:, None]
+        x, y = self.axes(self.kernels["triangle"][kernels])
         return np.stack([(v * x).sum(1), (v * y).sum(1)], 1)
 
     def constant(self, triangle):
@@ -564,6 +673,10 @@ class Product:
                 value = np.array(factor_of(self.gltf.root["materials"][material], group["name"]), np.float64)
                 values[group["name"]] = np.clip(value, *group["range"])
         return values, len(values) == len(self.groups)
+
+
+def is_tangent(group):
+    return group.get("kind", "plain") == "tangent"
 
 
 # Specification: "Channels". Where a material has the factor of a channel, and what it is if it has none.
@@ -628,8 +741,7 @@ def main():
         lines = lines[1:]
     points = np.array(lines, np.float64).reshape(-1, 4)
     values = product.evaluate(points[:, 0].astype(np.int64), points[:, 1:])
-    plain = [group for group in product.groups if group["name"] in values]
-    names = [(group["name"], c) for group in plain for c in range(group["count"])]
+    names = [(group["name"], c) for group in product.groups for c in range(values[group["name"]].shape[1])]
     print(",".join([f"{name}_{c}" for name, c in names] + ["coverage"]))
     for i in range(len(points)):
         print(",".join([f"{values[name][i, c]:.7g}" for name, c in names] + [f"{values['coverage'][i]:.7g}"]))

@@ -8,7 +8,7 @@ const logistic = z => 1 / (1 + Math.exp(-z));
 
 /** As a shader reads the arrays: every record of the triangle, the nearest candidates, the 30 strongest. */
 function shade(product, table, triangle, b) {
-  const channels = product.mean.length, q = product.position(triangle, b), found = [];
+  const channels = product.mean.length, q = product.position(triangle, b).map((x, i) => x - table.origin[i]), found = [];
   for (let r = table.begin[triangle]; r < table.begin[triangle + 1]; ++r) {
     const k = table.kernel[r], m = table.map.subarray(6 * r, 6 * r + 6);
     const x = m[0] * b[0] + m[1] * b[1] + m[2], y = m[3] * b[0] + m[4] * b[1] + m[5];
@@ -44,7 +44,7 @@ function shade(product, table, triangle, b) {
   for (let i = 0; i < 300; ++i) {
     const [a, c] = [random(), random()].sort(), b = [a, c - a, 1 - c];
     const triangle = Math.floor(random() * product.mesh.count);
-    if (product.constant(triangle, {}).coverage) continue;
+    if (product.constant(triangle).coverage || product.mesh.repeats[triangle] !== triangle) continue;
     const expected = product.evaluate(triangle, b).base_color;
     shade(product, table, triangle, b).forEach((x, j) => { worst = Math.max(worst, Math.abs(x - expected[j])); });
   }

@@ -1,13 +1,14 @@
-"""The readers of examples/, written from docs/format.md, give the colours of `heatskin query`, and the extension of written
+"""The readers of examples/, written from docs/format.md, give what `heatskin query --channels` gives, and the extension of written
 products fits docs/schema.
 
     readers_test.py HEATSKIN python|javascript|schema
 
-Exits with 77 (skipped) and says why when numpy or node is missing. The built-in pumpkin is always tried; files of
-$HEATSKIN_ASSETS (or ../shared/assets) where they are.
+Exits with 77 (skipped) and says why when numpy or node is missing. The built-in pumpkin and a mesh with a normal map are always
+tried; files of $HEATSKIN_ASSETS (or ../shared/assets) where they are.
 """
 import copy
 import json
+import math
 import os
 import random
 import shutil
@@ -16,15 +17,21 @@ import subprocess
 import sys
 import tempfile
 
+import bumpy_mesh
+
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LEVEL = 1 / 255
-TOLERANCE = 0.5 * LEVEL  # what the specification promises
+TOLERANCE = 0.5 * LEVEL  # what the specification promises, of the range of a channel
+DEGREES = 0.2            # and of shading normals
 POINTS = 300
 SKIPPED = 77
 
 SMALL = ["--preset", "compact", "--kernels", "1500", "--steps", "40", "--no-eval"]
 PAPER = ["--preset", "paper", "--kernels", "600", "--steps", "15", "--no-eval"]
-ASSETS = ["spot/spot_triangulated.obj", "fox.glb", "water_bottle.glb"]
+ASSETS = ["spot/spot_triangulated.obj", "fox.glb", "pbr/water_bottle/WaterBottle.gltf"]
+
+
+NORMALS = ["bumpy mesh", "pbr/water_bottle/WaterBottle.gltf"]  # whose products must have them
 
 
 def run(command, **options):
@@ -60,7 +67,9 @@ def make_products(heatskin, folder):
     """(name, product) of everything that is tried."""
     pumpkin = os.path.join(folder, "pumpkin.glb")
     run([heatskin, "demo-asset", "-o", pumpkin, "--resolution", "1200", "--texture", "256"])
-    jobs = [("pumpkin", pumpkin, SMALL), ("pumpkin, preset paper", pumpkin, PAPER)]
+    bumpy = os.path.join(folder, "bumpy.glb")
+    open(bumpy, "wb").write(bumpy_mesh.glb())
+    jobs = [("pumpkin", pumpkin, SMALL), ("pumpkin, preset paper", pumpkin, PAPER), ("bumpy mesh", bumpy, SMALL)]
     assets = os.environ.get("HEATSKIN_ASSETS") or os.path.join(ROOT, "..", "shared", "assets")
     for name in ASSETS:
         path = os.path.join(assets, name)
@@ -89,9 +98,24 @@ def read_csv(text):
     return lines[0].split(","), [[float(x) for x in line.split(",")] for line in lines[1:]]
 
 
-def largest_difference(theirs, ours):
+def largest_differences(groups, theirs, ours):
+    """Of plain channels, relative to their ranges; of normals, in degrees."""
     assert len(theirs) == len(ours) > 0
-    return max(abs(a - b) for x, y in zip(theirs, ours) for a, b in zip(x[:3], y[:3]))
+    plain, degrees = 0.0, 0.0
+    for x, y in zip(theirs, ours):
+        first = 0
+        for group in groups:
+            is_normal = group["name"] in ("normal", "object_normal")
+            count = 3 if is_normal else group["count"]
+            a, b = x[first:first + count], y[first:first + count]
+            first += count
+            apart = math.dist(a, b)
+            if is_normal:
+                degrees = max(degrees, math.degrees(2 * math.asin(min(apart / 2, 1))))
+            else:
+                width = group["range"][1] - group["range"][0]
+                plain = max([plain] + [abs(p - q) / width for p, q in zip(a, b)])
+    return plain, degrees
 
 
 def check_reader(heatskin, kind):
@@ -101,17 +125,22 @@ def check_reader(heatskin, kind):
         for name, product in make_products(heatskin, folder):
             points, colors = os.path.join(folder, "points.csv"), os.path.join(folder, "colors.csv")
             open(points, "w").write(random_points(product))
-            run([heatskin, "query", product, "--points", points, "-o", colors, "-q"])
+            run([heatskin, "query", product, "--points", points, "-o", colors, "--channels", "--coverage", "-q"])
             header, theirs = read_csv(run(command + [product, points]))
-            _, ours = read_csv(open(colors).read())
-            channels = sum(group["count"] for group in extension_of(product)["channels"])
+            columns, ours = read_csv(open(colors).read())
+            groups = extension_of(product)["channels"]
             assert header[:3] == ["base_color_0", "base_color_1", "base_color_2"], header
-            assert len(header) == channels + 1 and header[-1] == "coverage", header
-            difference = largest_difference(theirs, ours)
-            # A checker that sees nothing: the colours of other points must differ.
-            planted = largest_difference(theirs[1:] + theirs[:1], ours)
-            print(f"{name}: at most {difference / LEVEL:.5f} levels apart at {POINTS} points")
-            failed |= not difference <= TOLERANCE or not planted > TOLERANCE
+            assert len(header) == len(columns) and header[-1] == "coverage", header
+            difference, degrees = largest_differences(groups, theirs, ours)
+            # A checker that sees nothing: the values of other points must differ.
+            planted, planted_degrees = largest_differences(groups, theirs[1:] + theirs[:1], ours)
+            print(f"{name}: at most {difference / LEVEL:.5f} levels and {degrees:.4f} degrees apart at {POINTS} points")
+            failed |= not difference <= TOLERANCE or not planted > TOLERANCE or not degrees <= DEGREES
+            if "normal_x" in columns:
+                failed |= not planted_degrees > DEGREES
+            elif name in NORMALS:
+                print(f"{name}: has no normals: {columns}")
+                failed = True
             if kind == "javascript" and not extension_of(product)["evaluator"]["candidateRule"] == "perFace":
                 script = os.path.join(ROOT, "tests", "readers", "face_table_test.js")
                 difference = float(run(["node", script, product]))

@@ -1,0 +1,101 @@
+"""A mesh with a normal map, made by code: what readers can get wrong about tangent groups is in it.
+
+Two wavy sheets share a texture, one of them in a node that mirrors. A third of the triangles are wound against their neighbours
+(the surface must be oriented again), one is there twice with its corners rotated, and the corner normals of one part of the file
+point to the inside.
+"""
+import json
+import math
+import struct
+import zlib
+
+SIDE = 9     # quads along a side
+TEXELS = 64
+
+
+def png(pixel):
+    """A PNG of TEXELS x TEXELS; pixel(u, v) gives three numbers of 0..1."""
+    rows = b""
+    for j in range(TEXELS):
+        rows += b"\0"
+        for i in range(TEXELS):
+            rows += bytes(round(255 * x) for x in pixel((i + 0.5) / TEXELS, (j + 0.5) / TEXELS))
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", TEXELS, TEXELS, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
+def color(u, v):
+    return 0.2 + 0.6 * u, 0.5 + 0.3 * math.sin(9 * v), 0.4 + 0.4 * math.cos(7 * u + 4 * v)
+
+
+def bump(u, v):
+    x, y = 0.5 * math.sin(12 * u) * math.cos(8 * v), 0.4 * math.cos(10 * u + 3 * v)
+    length = math.sqrt(x * x + y * y + 1)
+    return tuple(0.5 + 0.5 * c / length for c in (x, y, 1))
+
+
+def sheet(normal_sign):
+    """Positions, normals, texture coordinates and triangles."""
+    positions, normals, uvs, triangles = [], [], [], []
+    for j in range(SIDE + 1):
+        for i in range(SIDE + 1):
+            x, y = i / SIDE, j / SIDE
+            slope = -0.6 * math.cos(4 * x)
+            length = normal_sign * math.sqrt(slope * slope + 1)
+            positions.append((x, y, 0.15 * math.sin(4 * x)))
+            normals.append((slope / length, 0, 1 / length))
+            uvs.append((x, 1 - y))
+    for j in range(SIDE):
+        for i in range(SIDE):
+            a = j * (SIDE + 1) + i
+            b, c, d = a + 1, a + SIDE + 1, a + SIDE + 2
+            triangles += [(a, b, d), (a, d, c) if (i + j) % 3 else (a, c, d)]
+    first = triangles[40]
+    triangles.append((first[1], first[2], first[0]))
+    return positions, normals, uvs, triangles
+
+
+def glb():
+    """The bytes of the file."""
+    binary, views, accessors, meshes = b"", [], [], []
+
+    def view(data):
+        nonlocal binary
+        views.append({"buffer": 0, "byteOffset": len(binary), "byteLength": len(data)})
+        binary += data + b"\0" * (-len(data) % 4)
+        return len(views) - 1
+
+    def accessor(kind, component, rows, **more):
+        code = {5126: "f", 5123: "H"}[component]
+        flat = [x for row in rows for x in row]
+        count = len(flat) if kind == "SCALAR" else len(rows)
+        accessors.append({"bufferView": view(struct.pack(f"<{len(flat)}{code}", *flat)), "componentType": component,
+                          "type": kind, "count": count, **more})
+        return len(accessors) - 1
+
+    for sign in (1, -1):
+        positions, normals, uvs, triangles = sheet(sign)
+        bounds = {"min": [min(c) for c in zip(*positions)], "max": [max(c) for c in zip(*positions)]}
+        attributes = {"POSITION": accessor("VEC3", 5126, positions, **bounds), "NORMAL": accessor("VEC3", 5126, normals),
+                      "TEXCOORD_0": accessor("VEC2", 5126, uvs)}
+        primitive = {"attributes": attributes, "indices": accessor("SCALAR", 5123, triangles), "material": 0}
+        meshes.append({"primitives": [primitive]})
+    images = [{"bufferView": view(png(picture)), "mimeType": "image/png"} for picture in (color, bump)]
+    document = {
+        "asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0, 1]}],
+        "nodes": [{"mesh": 0, "rotation": [0.1, 0.2, 0.3, 0.9273618495495703]},
+                  {"mesh": 1, "translation": [0, 0, 1.5], "scale": [-1.2, 1, 0.7]}],
+        "meshes": meshes, "accessors": accessors, "bufferViews": views, "buffers": [{"byteLength": len(binary)}],
+        "images": images, "textures": [{"source": 0}, {"source": 1}],
+        "materials": [{"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}, "metallicFactor": 0},
+                       "normalTexture": {"index": 1}, "doubleSided": True}],
+    }
+    text = json.dumps(document).encode()
+    text += b" " * (-len(text) % 4)
+    size = 12 + 8 + len(text) + 8 + len(binary)
+    return b"glTF" + struct.pack("<II", 2, size) + struct.pack("<II", len(text), 0x4E4F534A) + text + \
+        struct.pack("<II", len(binary), 0x004E4942) + binary

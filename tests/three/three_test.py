@@ -1,0 +1,147 @@
+"""The three.js plugin (packages/three) in headless Chromium shows what `heatskin query --channels` says.
+
+    three_test.py HEATSKIN PACKAGES_FOLDER
+
+Exits with 77 (skipped) and says why when node, npm, the packages or Chromium are not to be had. A mesh with a normal map and the
+built-in pumpkin are always tried; files of $HEATSKIN_ASSETS (or ../shared/assets) where they are.
+"""
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "readers"))
+import bumpy_mesh  # noqa: E402
+
+LEVEL = 1 / 255
+TOLERANCE = LEVEL     # shaders count in float32
+DEGREES = 0.5         # edges of triangles come from differences on the screen
+SIZE = 128            # pixels; software renderers are slow
+LEAST_POINTS = 1000
+SKIPPED = 77
+SMALL = ["--preset", "compact", "--kernels", "1500", "--steps", "40", "--no-eval", "-q"]
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(SKIPPED)
+
+
+def run(command, **options):
+    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
+
+
+def get_packages(folder):
+    command = ["/bin/bash", os.path.join(ROOT, "scripts", "get_npm_packages.sh"), os.path.join(ROOT, "tests", "three"), folder]
+    outcome = subprocess.run(command, capture_output=True, text=True)
+    if outcome.returncode == SKIPPED:
+        skip(outcome.stdout.strip())
+    if outcome.returncode != 0:
+        sys.exit(outcome.stdout + outcome.stderr)
+
+
+def find_chromium():
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if shutil.which(name):
+            return shutil.which(name)
+    return skip("chromium is not installed; 'make dev-deps' installs it")
+
+
+def render(packages, chromium, product):
+    script = os.path.join(ROOT, "tests", "three", "render.js")
+    return json.loads(run(["node", script, packages, chromium, product, str(SIZE)]))
+
+
+def query(heatskin, product, points, folder):
+    """Rows by column name."""
+    table, out = os.path.join(folder, "points.csv"), os.path.join(folder, "values.csv")
+    lines = [f"{int(t)},{b0!r},{b1!r},{1 - b0 - b1!r}" for t, b0, b1, _ in points]
+    open(table, "w").write("face,b0,b1,b2\n" + "\n".join(lines) + "\n")
+    run([heatskin, "query", product, "--points", table, "-o", out, "--channels", "-q"])
+    lines = open(out).read().split()
+    return [dict(zip(lines[0].split(","), map(float, line.split(",")))) for line in lines[1:]]
+
+
+# Column of query, output of the page, component.
+COLUMNS = [("r", "base_color", 0), ("g", "base_color", 1), ("b", "base_color", 2), ("alpha", "base_color", 3),
+           ("metallic", "material", 0), ("roughness", "material", 1),
+           ("emissive_r", "emissive", 0), ("emissive_g", "emissive", 1), ("emissive_b", "emissive", 2)]
+
+
+def differences(outputs, rows):
+    """The largest differences of plain columns, and of normals in degrees (or None)."""
+    plain, degrees = {}, None
+    for column, output, component in COLUMNS:
+        if column in rows[0] and output in outputs:
+            plain[column] = max(abs(pixel[component] - row[column]) for pixel, row in zip(outputs[output], rows))
+    if "normal_x" in rows[0]:
+        angles = []
+        for pixel, row in zip(outputs["normal"], rows):
+            there = [row["normal_x"], row["normal_y"], row["normal_z"]]
+            # The picture has the side that is seen, the query the outside.
+            apart = min(math.dist(pixel[:3], there), math.dist(pixel[:3], [-x for x in there]))
+            angles.append(math.degrees(2 * math.asin(min(apart / 2, 1))))
+        degrees = max(angles)
+    return plain, degrees
+
+
+def check(name, heatskin, packages, chromium, product, folder):
+    found = render(packages, chromium, product)
+    if found["problems"] or not found["shown"]:
+        print(f"{name}: {found.get('reason')} {found['problems']}")
+        return False
+    outputs = found["outputs"]
+    rows = query(heatskin, product, outputs["point"], folder)
+    plain, degrees = differences(outputs, rows)
+    planted, planted_degrees = differences(outputs, rows[1:] + rows[:1])
+    levels = {column: round(value / LEVEL, 4) for column, value in plain.items()}
+    print(f"{name}: {len(rows)} points, levels apart {levels}, degrees {degrees}")
+    good = len(rows) >= LEAST_POINTS and max(plain.values()) <= TOLERANCE and max(planted.values()) > TOLERANCE
+    return good and (degrees is None or degrees <= DEGREES < planted_degrees)
+
+
+def check_fallback(heatskin, packages, chromium, asset, folder):
+    """Files without kernels load as ever; kernels that cannot be shown leave the fallback, with a reason."""
+    product = os.path.join(folder, "no_charts.glb")
+    run([heatskin, "fit", asset, "-o", product, "--no-charts"] + SMALL)
+    plain, without = render(packages, chromium, asset), render(packages, chromium, product)
+    print(f"without kernels: {plain}; without charts: {without}")
+    return not plain["shown"] and "reason" not in plain and not plain["problems"] and \
+        not without["shown"] and without["reason"] == "has no charts" and not without["problems"]
+
+
+def main():
+    heatskin, packages = sys.argv[1], os.path.abspath(sys.argv[2])
+    if not shutil.which("node"):
+        skip("node is not installed")
+    chromium = find_chromium()
+    get_packages(packages)
+    good = True
+    with tempfile.TemporaryDirectory() as folder:
+        bumpy, pumpkin = os.path.join(folder, "bumpy.glb"), os.path.join(folder, "pumpkin.glb")
+        open(bumpy, "wb").write(bumpy_mesh.glb())
+        run([heatskin, "demo-asset", "-o", pumpkin, "--resolution", "1200", "--texture", "256"])
+        jobs = [("bumpy mesh", bumpy), ("pumpkin", pumpkin)]
+        assets = os.environ.get("HEATSKIN_ASSETS") or os.path.join(ROOT, "..", "shared", "assets")
+        bottle = os.path.join(assets, "pbr", "water_bottle", "WaterBottle.gltf")
+        if os.path.exists(bottle):
+            jobs.append(("water bottle", bottle))
+        for i, (name, asset) in enumerate(jobs):
+            product = os.path.join(folder, f"{i}.glb")
+            run([heatskin, "fit", asset, "-o", product] + SMALL)
+            good &= check(name, heatskin, packages, chromium, product, folder)
+        good &= check_fallback(heatskin, packages, chromium, bumpy, folder)
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    try:
+        main()
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"{' '.join(error.cmd)}: {error.returncode}\n{error.stdout}{error.stderr}")
