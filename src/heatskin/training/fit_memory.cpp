@@ -33,14 +33,14 @@ constexpr double kPerPair = 48;
 
 /// Kernels acting at a point, and the circle around a face in units of the square root of its area: a
 /// kernel's support meets the faces within its own radius and theirs.
-constexpr double kOverlap = 20, kFaceRadius = 1.4;
+constexpr double kActing = 20, kFaceRadius = 1.4;
 
 /// Bytes for each face of the surface: the order samples are taken in, and what finds it; while that order is
 /// made.
 constexpr double kPerFace = 30, kPerFaceOrdered = 36;
 
 double supportPairs(double kernels, double faces) {
-  const double reach = std::sqrt(kOverlap * faces / std::max(kernels, 1.0)) + kFaceRadius;
+  const double reach = std::sqrt(kActing * faces / std::max(kernels, 1.0)) + kFaceRadius;
   return kernels * reach * reach;
 }
 

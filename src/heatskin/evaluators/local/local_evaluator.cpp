@@ -189,13 +189,7 @@ void LocalEvaluator::fillRows(const KernelSet& kernels) {
   rows_.resize(kernels.size());
   const bool tangents = kernels.layout.hasTangents();
   parallelFor(kernels.size(), kBlock, [&](std::size_t begin, std::size_t end) {
-    const auto own = std::span(kernels.positions).subspan(begin, end - begin);
-    prefetch(own);
-    for (const SurfacePoint& p : proxy_ != nullptr ? own : own.first(0)) {
-      const auto* frame = reinterpret_cast<const char*>(&surface_->frames()[p.face]);
-      __builtin_prefetch(frame);
-      __builtin_prefetch(frame + sizeof(FaceFrame) - 1);
-    }
+    prefetch(std::span(kernels.positions).subspan(begin, end - begin));
     for (std::size_t i = begin; i < end; ++i) {
       const SurfacePoint& p = kernels.positions[i];
       const double angle = kernels.angles[i];

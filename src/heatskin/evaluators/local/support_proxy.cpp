@@ -166,37 +166,8 @@ class SupportProxy::Mapper {
     }
   }
 
-  /// The face that `x` lies on, looking the same way, if stepping from `face` across the sides that are in
-  /// the way leads there; else kNone. Where the copy is exact nothing else has to be looked at.
-  std::uint32_t straightTo(std::uint32_t face, const Vec3f& x, const Vec3f& normal) const {
-    constexpr int kMostSteps = 8;
-    for (int n = 0; n < kMostSteps; ++n) {
-      const Tile& tile = proxy_.tiles_[face];
-      const Vec3f up = tile.x_axis.cross(tile.y_axis), from = x - tile.origin;
-      const Vec2f foot(tile.x_axis.dot(from), tile.y_axis.dot(from));
-      float least = 0;
-      std::size_t side = 3;
-      for (std::size_t e = 0; e < 3; ++e) {
-        const Vec2f &a = tile.corners[e], &b = tile.corners[(e + 1) % 3];
-        const float left = (b.x() - a.x()) * (foot.y() - a.y()) - (b.y() - a.y()) * (foot.x() - a.x());
-        if (left >= least) continue;
-        least = left;
-        side = e;
-      }
-      if (side == 3) {
-        const float height = up.dot(from);
-        return height * height <= kOnFace && up.dot(normal) > kAlike ? face : kNone;
-      }
-      const std::uint32_t twin = proxy_.proxy_.twins()[face][side];
-      if (twin == kNone) return kNone;
-      face = twin / 3;
-    }
-    return kNone;
-  }
-
   /// From `face` to better ones around it, until there is none.
   std::uint32_t settle(std::uint32_t face, const Vec3f& x, const Vec3f& normal) const {
-    if (const std::uint32_t found = straightTo(face, x, normal); found != kNone) return found;
     Rank best = rank(face, x, normal);
     const auto look = [&](std::uint32_t other) {
       const Rank there = rank(other, x, normal);
