@@ -21,8 +21,8 @@ constexpr double kBasis = 20e6;
 /// channels; of each further channel.
 constexpr double kPerKernel = 310, kPerChannel = 24;
 
-/// Bytes of a kernel that a checkpoint takes, twice for a moment.
-constexpr double kPerSavedKernel = 380;
+/// Bytes of a kernel in a checkpoint, which is encoded in memory.
+constexpr double kPerSavedKernel = 200;
 
 /// Bytes of a probe's share of a solve (a dozen kernels act there) and of a kernel's; of a probe of density
 /// control, and of its kernels.
