@@ -393,50 +393,46 @@ class Render : public Verb {
     return result;
   }
 
-  Picture drawView(const Sources& from, const Camera& camera, const PartDone& progress) const {
-    const Surface& surface = *from.surface;
-    const ColorSource& colors = from.colors;
-    const Transparency& transparency = from.transparency;
-    if (path_traced_) {
-      PhotographOptions options;
-      options.samples = path_samples_;
-      options.normals = from.normals;
-      options.materials = from.materials;
-      if (background_color_) options.background_top = options.background_bottom = *background_color_;
-      options.transparency = &transparency;
-      options.transparent_background = transparent_;
-      options.progress = progress;
-      return renderPhotograph(surface, camera, size_.width, size_.height, colors, options);
-    }
-    if (mode_ == "pbr") {
-      LitOptions options;
-      if (samples_ > 0) options.supersampling = samples_;
-      if (background_color_) options.background_top = options.background_bottom = *background_color_;
-      options.wire.width = static_cast<float>(wire_);
-      options.transparency = &transparency;
-      options.transparent_background = transparent_;
-      options.progress = progress;
-      return renderLit(surface, camera, size_.width, size_.height, from.materials, options);
-    }
-    if (mode_ == "shaded") {
-      ShadedOptions options;
-      options.normals = from.normals;
-      if (samples_ > 0) options.supersampling = samples_;
-      if (background_color_) options.background_top = options.background_bottom = *background_color_;
-      options.wire.width = static_cast<float>(wire_);
-      options.transparency = &transparency;
-      options.transparent_background = transparent_;
-      options.progress = progress;
-      return renderShaded(surface, camera, size_.width, size_.height, colors, options);
-    }
-    RenderOptions options;
-    options.supersampling = samples_ > 0 ? samples_ : ShadedOptions{}.supersampling;
-    options.transparency = &transparency;
+  /// What pictures of all kinds are asked for in the same way.
+  template <class Options>
+  Options pictureOptions(const Sources& from, const PartDone& progress) const {
+    Options options;
+    options.transparency = &from.transparency;
     options.transparent_background = transparent_;
     options.progress = progress;
-    if (background_color_) options.background = *background_color_;
-    options.wire.width = static_cast<float>(wire_);
-    if (mode_ != "normals") return renderAlbedo(surface, camera, size_.width, size_.height, colors, options);
+    if constexpr (requires { options.normals; }) options.normals = from.normals;
+    if constexpr (requires { options.wire; }) options.wire.width = static_cast<float>(wire_);
+    if constexpr (requires { options.supersampling; })
+      options.supersampling = samples_ > 0 ? samples_ : ShadedOptions{}.supersampling;
+    if (background_color_) {
+      if constexpr (requires { options.background; }) {
+        options.background = *background_color_;
+      } else {
+        options.background_top = options.background_bottom = *background_color_;
+      }
+    }
+    return options;
+  }
+
+  Picture drawView(const Sources& from, const Camera& camera, const PartDone& progress) const {
+    const Surface& surface = *from.surface;
+    if (path_traced_) {
+      auto options = pictureOptions<PhotographOptions>(from, progress);
+      options.samples = path_samples_;
+      options.materials = from.materials;
+      return renderPhotograph(surface, camera, size_.width, size_.height, from.colors, options);
+    }
+    if (mode_ == "pbr") {
+      return renderLit(surface, camera, size_.width, size_.height, from.materials,
+                       pictureOptions<LitOptions>(from, progress));
+    }
+    if (mode_ == "shaded") {
+      return renderShaded(surface, camera, size_.width, size_.height, from.colors,
+                          pictureOptions<ShadedOptions>(from, progress));
+    }
+    const auto options = pictureOptions<RenderOptions>(from, progress);
+    if (mode_ != "normals")
+      return renderAlbedo(surface, camera, size_.width, size_.height, from.colors, options);
     return renderNormals(surface, camera, size_.width, size_.height, options, normalsOf(from.materials));
   }
 

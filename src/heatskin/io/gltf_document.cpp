@@ -75,12 +75,6 @@ std::size_t sizeIn(const GltfJson& object, const char* key, std::size_t fallback
   return found != object.end() && found->is_number_unsigned() ? found->get<std::size_t>() : fallback;
 }
 
-GltfJson* memberOf(GltfJson& object, const char* key) {
-  if (!object.is_object()) return nullptr;
-  const auto found = object.find(key);
-  return found == object.end() ? nullptr : &*found;
-}
-
 /// Every value below `value`, with the key it has; what is in extras is anybody's.
 void walk(GltfJson& value, const std::function<void(const std::string& key, GltfJson&)>& visit) {
   if (value.is_object()) {
@@ -121,6 +115,12 @@ std::string mimeTypeOf(std::span<const std::uint8_t> bytes) {
 }
 
 }  // namespace
+
+GltfJson* memberOf(GltfJson& object, std::string_view key) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
+}
 
 Result<GltfDocument> GltfDocument::open(std::span<const std::uint8_t> bytes,
                                         const std::filesystem::path& path) {

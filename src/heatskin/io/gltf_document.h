@@ -23,6 +23,9 @@
 
 namespace heatskin {
 
+/// A member of an object; null if there is none, or `object` is none.
+GltfJson* memberOf(GltfJson& object, std::string_view key);
+
 class GltfDocument {
  public:
   /// A file that readGltfBytes() accepts. External buffers and images are read from the folder of `path`;

@@ -7,15 +7,14 @@
 
 #include "heatskin/appearance/slot_appearance.h"
 #include "heatskin/io/color_space.h"
+#include "heatskin/io/gltf_document.h"
 #include "heatskin/surface/sampling.h"
 
 namespace heatskin {
 namespace {
 
 GltfJson* find(GltfJson* object, std::string_view key) {
-  if (object == nullptr || !object->is_object()) return nullptr;
-  const auto found = object->find(std::string(key));
-  return found == object->end() ? nullptr : &*found;
+  return object == nullptr ? nullptr : memberOf(*object, key);
 }
 
 /// The object with a slot's texture and factor; null if the material has none.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -78,6 +79,24 @@ Json jsonOf(const std::vector<std::uint8_t>& glb) {
   return Json::parse(split->json.begin(), split->json.end());
 }
 
+/// Bytes of a buffer view.
+std::vector<std::uint8_t> viewOf(const std::vector<std::uint8_t>& glb, const Json& number) {
+  const auto split = gltf::splitGlb(glb);
+  const Json view = jsonOf(glb)["bufferViews"][number.get<std::size_t>()];
+  const std::size_t first = view.value("byteOffset", std::size_t{0});
+  const auto bytes = split->bin->subspan(first, view["byteLength"].get<std::size_t>());
+  return {bytes.begin(), bytes.end()};
+}
+
+/// Type and bytes of an accessor, whatever the number of its view.
+std::pair<Json, std::vector<std::uint8_t>> accessorOf(const std::vector<std::uint8_t>& glb,
+                                                      const Json& number) {
+  Json accessor = jsonOf(glb)["accessors"][number.get<std::size_t>()];
+  const auto bytes = viewOf(glb, accessor["bufferView"]);
+  accessor.erase("bufferView");
+  return {accessor, bytes};
+}
+
 Fitted fittedFile(const GltfBuilder& b) {
   auto asset = readGltfBytes(b.glb(), "in.glb");
   EXPECT_TRUE(asset) << asset.error().message;
@@ -121,6 +140,96 @@ TEST(ProductDocument, NothingIsLostButTheColourThatIsFitted) {
   ASSERT_TRUE(product) << product.error().message;
   EXPECT_GT(agreement(f, *product), 50);
   EXPECT_EQ(product->kernels.size(), f.kernels.size());
+}
+
+/// A file whose first square has a skin, and morph targets that an animation blends.
+GltfBuilder livingFile() {
+  GltfBuilder b = wholeFile();
+  const auto moved = b.addAccessor<float>({0, 0, 1, 0, 0, 2, 0, 0, 3, 0, 0, 4}, "VEC3");
+  const auto tilted = b.addAccessor<float>({1, 0, 0, 1, 0, 0, 1, 0, 0, 1, 0, 0}, "VEC3");
+  b.primitive(0)["targets"] = Json::array({{{"POSITION", moved}, {"NORMAL", tilted}}, {{"POSITION", moved}}});
+  b.json["meshes"][0]["weights"] = {0, 0};
+  b.json["meshes"][0]["extras"] = {{"targetNames", {"up", "up too"}}};
+  const auto times = b.addAccessor<float>({0, 1}, "SCALAR");
+  const auto weights = b.addAccessor<float>({0, 0.25f, 1, 0.75f}, "SCALAR");
+  b.add("animations",
+        {{"name", "blend"},
+         {"channels", Json::array({{{"sampler", 0}, {"target", {{"node", 0}, {"path", "weights"}}}}})},
+         {"samplers", Json::array({{{"input", times}, {"output", weights}, {"interpolation", "STEP"}}})}});
+  b.primitive(0)["attributes"]["JOINTS_0"] =
+      b.addAccessor<std::uint8_t>({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, "VEC4");
+  b.primitive(0)["attributes"]["WEIGHTS_0"] =
+      b.addAccessor<float>({1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}, "VEC4");
+  const auto bone = b.add("nodes", {{"name", "bone"}});
+  const auto binding = b.addAccessor<float>({1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1}, "MAT4");
+  b.json["accessors"][binding]["count"] = 1;
+  b.add("skins", {{"name", "one"}, {"joints", {bone}}, {"skeleton", bone}, {"inverseBindMatrices", binding}});
+  b.json["nodes"][0]["skin"] = 0;
+  b.json["scenes"][0]["nodes"].push_back(bone);
+  return b;
+}
+
+TEST(ProductDocument, SkinsMorphTargetsAndAnimationsStayByteForByte) {
+  const GltfBuilder b = livingFile();
+  const auto before = b.glb(), after = encoded(fittedFile(b));
+  const Json in = b.json, out = jsonOf(after);
+  for (const char* same : {"nodes", "scenes", "cameras"})
+    EXPECT_EQ(out[same], in[same]) << same;
+  const auto expectSame = [&](const Json& was, const Json& is, const std::string& what) {
+    ASSERT_TRUE(is.is_number_unsigned()) << what;
+    EXPECT_EQ(accessorOf(after, is), accessorOf(before, was)) << what;
+  };
+  const Json &old_primitive = in["meshes"][0]["primitives"][0],
+             &primitive = out["meshes"][0]["primitives"][0];
+  for (const auto& [name, number] : old_primitive["attributes"].items())
+    expectSame(number, primitive["attributes"][name], name);
+  expectSame(old_primitive["indices"], primitive["indices"], "indices");
+  ASSERT_EQ(primitive["targets"].size(), 2u);
+  for (std::size_t t = 0; t < 2; ++t) {
+    ASSERT_EQ(primitive["targets"][t].size(), old_primitive["targets"][t].size());
+    for (const auto& [name, number] : old_primitive["targets"][t].items())
+      expectSame(number, primitive["targets"][t][name], "target's " + name);
+  }
+  EXPECT_EQ(out["meshes"][0]["weights"], in["meshes"][0]["weights"]);
+  EXPECT_EQ(out["meshes"][0]["extras"], in["meshes"][0]["extras"]);
+  Json skins = out["skins"], animations = out["animations"];
+  ASSERT_EQ(skins.size(), 1u);
+  expectSame(in["skins"][0]["inverseBindMatrices"], skins[0]["inverseBindMatrices"], "inverseBindMatrices");
+  skins[0]["inverseBindMatrices"] = in["skins"][0]["inverseBindMatrices"];
+  EXPECT_EQ(skins, in["skins"]);
+  ASSERT_EQ(animations.size(), 2u);
+  for (std::size_t a = 0; a < 2; ++a) {
+    for (const char* part : {"input", "output"}) {
+      const Json& was = in["animations"][a]["samplers"][0][part];
+      expectSame(was, animations[a]["samplers"][0][part], part);
+      animations[a]["samplers"][0][part] = was;
+    }
+  }
+  EXPECT_EQ(animations, in["animations"]);
+}
+
+TEST(ProductDocument, AnUnknownExtensionKeepsWhatItPointsAt) {
+  GltfBuilder b = livingFile();
+  const std::vector<std::uint8_t> secret = {3, 1, 4, 1, 5, 9, 2, 6}, table(100, 7);
+  b.json["extensionsUsed"].push_back("ACME_strange");
+  b.json["extensions"]["ACME_strange"] = {{"payload", b.addView(secret)},
+                                          {"tables", Json::array({{{"bufferView", b.addView(table)}}})},
+                                          {"picture", 0}};
+  const std::size_t heat = b.addAccessor<std::uint16_t>({7, 8, 9}, "SCALAR");
+  b.json["meshes"][2]["extensions"]["ACME_strange"] = {{"accessor", heat}};
+  const auto before = b.glb(), after = encoded(fittedFile(b));
+  const Json in = b.json, out = jsonOf(after);
+  EXPECT_EQ(out["extensions"]["ACME_strange"], in["extensions"]["ACME_strange"]);
+  EXPECT_EQ(out["meshes"][2], in["meshes"][2]);
+  EXPECT_EQ(out["extensionsUsed"][2], "ACME_strange");
+  // Nobody can tell which of its numbers are indices: all views and accessors of the file keep theirs, with
+  // their bytes, but for images that kernels replace.
+  const Json& strange = out["extensions"]["ACME_strange"];
+  EXPECT_EQ(viewOf(after, strange["payload"]), secret);
+  EXPECT_EQ(viewOf(after, strange["tables"][0]["bufferView"]), table);
+  EXPECT_EQ(accessorOf(after, heat), accessorOf(before, heat));
+  for (std::size_t a = 0; a < in["accessors"].size(); ++a)
+    EXPECT_EQ(accessorOf(after, a), accessorOf(before, a)) << a;
 }
 
 TEST(ProductDocument, TexturesGoWhenNobodyNeedsThem) {
