@@ -34,24 +34,19 @@ std::uint64_t hilbertIndex(std::array<std::uint32_t, 3> cell, int bits) {
 }
 
 std::vector<std::uint32_t> hilbertOrder(std::span<const Vec3> points) {
-  return hilbertOrder(points.size(), [&](std::size_t i) { return points[i]; });
-}
-
-std::vector<std::uint32_t> hilbertOrder(std::size_t count, const std::function<Vec3(std::size_t)>& point) {
-  if (count == 0) return {};
-  Vec3 low = point(0), high = low;
-  for (std::size_t i = 1; i < count; ++i) {
-    const Vec3 p = point(i);
+  if (points.empty()) return {};
+  Vec3 low = points[0], high = points[0];
+  for (const Vec3& p : points) {
     low = low.cwiseMin(p);
     high = high.cwiseMax(p);
   }
   constexpr int kBits = 20;
   const double size = (high - low).maxCoeff();
   const double scale = size > 0 ? ((1 << kBits) - 1) / size : 0.0;
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> keys(count);
-  parallelFor(count, 512, [&](std::size_t begin, std::size_t end) {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> keys(points.size());
+  parallelFor(points.size(), 512, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      const Vec3 x = (point(i) - low) * scale;
+      const Vec3 x = (points[i] - low) * scale;
       keys[i] = {hilbertIndex({static_cast<std::uint32_t>(x.x()), static_cast<std::uint32_t>(x.y()),
                                static_cast<std::uint32_t>(x.z())},
                               kBits),
@@ -59,7 +54,7 @@ std::vector<std::uint32_t> hilbertOrder(std::size_t count, const std::function<V
     }
   });
   std::sort(keys.begin(), keys.end());
-  std::vector<std::uint32_t> order(count);
+  std::vector<std::uint32_t> order(points.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     order[i] = keys[i].second;
   return order;

@@ -4,9 +4,7 @@
 // space.
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -19,8 +17,5 @@ std::uint64_t hilbertIndex(std::array<std::uint32_t, 3> cell, int bits);
 
 /// The numbers of the points in the order of the curve; equal places in the order of their numbers.
 std::vector<std::uint32_t> hilbertOrder(std::span<const Vec3> points);
-
-/// The same for `count` points that are nowhere stored; point(i) is asked for twice, also concurrently.
-std::vector<std::uint32_t> hilbertOrder(std::size_t count, const std::function<Vec3(std::size_t)>& point);
 
 }  // namespace heatskin

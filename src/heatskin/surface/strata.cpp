@@ -55,12 +55,11 @@ Vec3 alongTriangle(double place) {
 }  // namespace
 
 SurfaceStrata::SurfaceStrata(const Surface& surface, std::span<const double> face_weights) {
-  const std::vector<std::uint32_t> order =
-      hilbertOrder(surface.faceCount(), [&](std::size_t f) { return surface.frames()[f].origin; });
-  const auto weighty = [&](std::uint32_t face) { return face_weights[face] > 0; };
-  steps_.reserve(static_cast<std::size_t>(std::count_if(order.begin(), order.end(), weighty)) + 1);
-  for (const std::uint32_t face : order) {
-    if (!weighty(face)) continue;
+  std::vector<Vec3> origins(surface.faceCount());
+  std::transform(surface.frames().begin(), surface.frames().end(), origins.begin(),
+                 [](const FaceFrame& frame) { return frame.origin; });
+  for (const std::uint32_t face : hilbertOrder(origins)) {
+    if (!(face_weights[face] > 0)) continue;
     const auto& corners = surface.corners()[face];
     std::uint8_t longest = 0;
     double length = -1;
@@ -71,59 +70,31 @@ SurfaceStrata::SurfaceStrata(const Surface& surface, std::span<const double> fac
         longest = e;
       }
     }
-    steps_.push_back({total_, face, longest});
+    steps_.push_back({total_, 1 / face_weights[face], face, longest});
     total_ += face_weights[face];
   }
-  steps_.push_back({total_, 0, 0});
-  // The search looks at some steps in a row, which is a cache line or two.
-  constexpr std::size_t kStepsPerBucket = 2;
-  const std::size_t buckets = (steps_.size() + kStepsPerBucket - 1) / kStepsPerBucket;
+  // As many entries as steps: the search looks at about one step on average.
+  const std::size_t buckets = steps_.size();
   guide_.resize(buckets + 1);
   std::size_t at = 0;
   for (std::size_t g = 0; g <= buckets; ++g) {
     const double target = total_ * static_cast<double>(g) / static_cast<double>(buckets);
-    while (at + 2 < steps_.size() && steps_[at + 1].before <= target)
+    while (at + 1 < steps_.size() && steps_[at + 1].before <= target)
       ++at;
-    // One step back: rounding of these targets and of those of places may differ by an ulp.
-    guide_[g] = static_cast<std::uint32_t>(at - (at > 0 ? 1 : 0));
+    guide_[g] = static_cast<std::uint32_t>(at);
   }
-}
-
-std::size_t SurfaceStrata::bucketOf(double place) const {
-  return std::min(static_cast<std::size_t>(place * static_cast<double>(guide_.size() - 1)),
-                  guide_.size() - 2);
 }
 
 SurfacePoint SurfaceStrata::at(double place) const {
-  return from(guide_[bucketOf(place)], place);
-}
-
-void SurfaceStrata::at(std::span<const double> places, std::span<SurfacePoint> out) const {
-  // The tables of a fine mesh do not fit into the cache: what a few places need is asked for at once.
-  constexpr std::size_t kAtOnce = 64;
-  for (std::size_t first = 0; first < places.size(); first += kAtOnce) {
-    const std::size_t last = std::min(first + kAtOnce, places.size());
-    std::uint32_t begin[kAtOnce];
-    for (std::size_t i = first; i < last; ++i)
-      __builtin_prefetch(&guide_[bucketOf(places[i])]);
-    for (std::size_t i = first; i < last; ++i) {
-      begin[i - first] = guide_[bucketOf(places[i])];
-      __builtin_prefetch(&steps_[begin[i - first] + 1]);
-    }
-    for (std::size_t i = first; i < last; ++i)
-      out[i] = from(begin[i - first], places[i]);
-  }
-}
-
-/// The point at a place, whose step is this one or one behind it.
-SurfacePoint SurfaceStrata::from(std::size_t at, double place) const {
   const double target = place * total_;
-  while (at + 2 < steps_.size() && steps_[at + 1].before <= target)
+  const auto bucket =
+      std::min(static_cast<std::size_t>(place * static_cast<double>(guide_.size() - 1)), guide_.size() - 2);
+  // One step back: rounding of `target` and of the guide's targets may differ by an ulp.
+  std::size_t at = guide_[bucket] - (guide_[bucket] > 0 ? 1 : 0);
+  while (at + 1 < steps_.size() && steps_[at + 1].before <= target)
     ++at;
   const Step& step = steps_[at];
-  // A weight may be too small for the sum to see it.
-  const double weight = steps_[at + 1].before - step.before;
-  const Vec3 inside = alongTriangle(weight > 0 ? std::clamp((target - step.before) / weight, 0.0, 1.0) : 0.5);
+  const Vec3 inside = alongTriangle(std::clamp((target - step.before) * step.inverse, 0.0, 1.0));
   SurfacePoint point;
   point.face = step.face;
   point.barycentric[step.first] = inside[0];

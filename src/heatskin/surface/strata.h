@@ -23,21 +23,16 @@ class SurfaceStrata {
   /// The point at `place` of the curve, in [0, 1). Places are mapped evenly: as uniform as they are.
   SurfacePoint at(double place) const;
 
-  /// The same for many places, best increasing ones.
-  void at(std::span<const double> places, std::span<SurfacePoint> out) const;
-
  private:
   struct Step {
     double before;       ///< weight of the faces before this one
+    double inverse;      ///< 1 / its own weight
     std::uint32_t face;  ///< faces without weight are left out
     std::uint8_t first;  ///< corner where the curve enters; it leaves by the next one, the longest edge away
     std::uint8_t pad[3] = {};
   };
-  std::size_t bucketOf(double place) const;
-  SurfacePoint from(std::size_t step, double place) const;
-
-  std::vector<Step> steps_;           // and one behind the last
-  std::vector<std::uint32_t> guide_;  // [G + 1] a step at or before g / G of the whole
+  std::vector<Step> steps_;
+  std::vector<std::uint32_t> guide_;  // [G + 1] the step at g / G of the whole
   double total_ = 0;
 };
 

@@ -51,34 +51,6 @@ TEST(SurfaceStrata, NeighbouringPlacesAreNeighboursWithinAFace) {
   EXPECT_LE(jumps, 1) << "only from face to face";
 }
 
-TEST(SurfaceStrata, ManyPlacesAtOnceAreTheSameOneByOne) {
-  const Surface surface = testing::build(testing::flatGrid(20, 7));
-  const SurfaceStrata strata(surface, areasOf(surface));
-  const RandomStream random(7, 2);
-  std::vector<double> places = {0.0, std::nextafter(1.0, 0.0)};
-  for (std::uint64_t i = 0; i < 1000; ++i)
-    places.push_back(random.uniform(i));
-  std::vector<SurfacePoint> points(places.size());
-  strata.at(places, points);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    const SurfacePoint alone = strata.at(places[i]);
-    EXPECT_EQ(points[i].face, alone.face);
-    EXPECT_EQ(points[i].barycentric, alone.barycentric);
-  }
-}
-
-TEST(SurfaceStrata, WeightsTooSmallForTheSumAreNoHarm) {
-  const Surface surface = testing::build(testing::flatGrid(3, 3));
-  std::vector<double> weights(surface.faceCount(), 1e-30);
-  weights[5] = 1;
-  const SurfaceStrata strata(surface, weights);
-  for (const double place : {0.0, 0.25, 0.5, std::nextafter(1.0, 0.0)}) {
-    const SurfacePoint p = strata.at(place);
-    EXPECT_NEAR(p.barycentric.sum(), 1, 1e-12);
-    if (place > 0) EXPECT_EQ(p.face, 5u);
-  }
-}
-
 TEST(SurfaceStrata, FacesWithoutWeightAreLeftOut) {
   const Surface surface = testing::build(testing::flatGrid(4, 4));
   std::vector<double> weights = areasOf(surface);

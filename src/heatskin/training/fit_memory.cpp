@@ -37,7 +37,7 @@ constexpr double kActing = 20, kFaceRadius = 1.4;
 
 /// Bytes for each face of the surface: the order samples are taken in, and what finds it; while that order is
 /// made.
-constexpr double kPerFace = 30, kPerFaceOrdered = 36;
+constexpr double kPerFace = 40, kPerFaceOrdered = 60;
 
 double supportPairs(double kernels, double faces) {
   const double reach = std::sqrt(kActing * faces / std::max(kernels, 1.0)) + kFaceRadius;

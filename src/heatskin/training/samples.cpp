@@ -17,8 +17,10 @@ namespace {
 /// Points close together one after the other: faces along a space-filling curve, the points of a face as they
 /// were.
 std::vector<SurfacePoint> inOrderOfTheSurface(const Surface& surface, std::span<const SurfacePoint> points) {
-  const std::vector<std::uint32_t> faces =
-      hilbertOrder(surface.faceCount(), [&](std::size_t f) { return surface.frames()[f].origin; });
+  std::vector<Vec3> origins(surface.faceCount());
+  std::transform(surface.frames().begin(), surface.frames().end(), origins.begin(),
+                 [](const FaceFrame& frame) { return frame.origin; });
+  const std::vector<std::uint32_t> faces = hilbertOrder(origins);
   // Counting sort by the rank of the face.
   std::vector<std::uint32_t> start(faces.size() + 1, 0), rank(faces.size());
   for (std::uint32_t r = 0; r < faces.size(); ++r)
@@ -88,16 +90,10 @@ class StratifiedSamples final : public SampleSource {
 
   void points(std::uint64_t draw, std::size_t at, std::span<const std::uint32_t> indices,
               std::span<SurfacePoint> out) const override {
-    constexpr std::size_t kAtOnce = 256;
     const RandomStream random(seed_, streams::kJitter + (draw << 8));
-    double places[kAtOnce];
-    for (std::size_t first = 0; first < indices.size(); first += kAtOnce) {
-      const std::size_t count = std::min(kAtOnce, indices.size() - first);
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::uint32_t index = indices[first + i];
-        places[i] = placeIn(visible_.empty() ? index : visible_[index], random.uniform(at + first + i));
-      }
-      strata_.at(std::span(places).first(count), out.subspan(first, count));
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const std::uint32_t stratum = visible_.empty() ? indices[i] : visible_[indices[i]];
+      out[i] = pointIn(stratum, random.uniform(at + i));
     }
   }
 
@@ -120,8 +116,8 @@ class StratifiedSamples final : public SampleSource {
     return weights;
   }
 
-  double placeIn(std::size_t stratum, double jitter) const {
-    return (static_cast<double>(stratum) + jitter) / static_cast<double>(count_);
+  SurfacePoint pointIn(std::size_t stratum, double jitter) const {
+    return strata_.at((static_cast<double>(stratum) + jitter) / static_cast<double>(count_));
   }
 
   /// Parts in which several points are invisible have no samples.
@@ -133,7 +129,7 @@ class StratifiedSamples final : public SampleSource {
       std::vector<SurfacePoint> points;
       for (std::size_t s = begin; s < end; ++s) {
         for (std::size_t n = 0; n < kTries; ++n)
-          points.push_back(strata_.at(placeIn(s, random.uniform(kTries * s + n))));
+          points.push_back(pointIn(s, random.uniform(kTries * s + n)));
       }
       std::vector<float> visibilities(points.size());
       target_->visibilities(points, visibilities);
