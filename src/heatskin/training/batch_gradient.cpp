@@ -25,7 +25,7 @@ struct BatchGradient::Part {
   TrainProfile profile;
 };
 
-BatchGradient::BatchGradient(std::size_t batch) : indices_(batch), points_(batch), squared_errors_(batch) {
+BatchGradient::BatchGradient(std::size_t batch) : indices_(batch), squared_errors_(batch) {
   for (std::size_t p = 0; p < kParts; ++p)
     parts_.push_back(std::make_unique<Part>());
 }
@@ -41,6 +41,7 @@ void BatchGradient::evaluate(const SamplePool& pool, int step, const Evaluator& 
     part->profile = {};
     part->sums.takeTable({});  // also of parts that this batch has no samples for
   }
+  points_.resize(batch);
   draw(pool, step, part_size);
   Stopwatch preparation;
   batch_ = evaluator.begin(points_, std::move(batch_));
@@ -59,6 +60,18 @@ void BatchGradient::evaluate(const SamplePool& pool, int step, const Evaluator& 
     profile.forward += part->profile.forward;
     profile.backward += part->profile.backward;
   }
+}
+
+void BatchGradient::release() {
+  for (auto& part : parts_)
+    part->sums = GradientSums();
+  batch_ = {};
+  points_ = {};
+  links_ = {};
+  touched_ = {};
+  first_ = {};
+  last_ = {};
+  place_ = {};
 }
 
 void BatchGradient::draw(const SamplePool& pool, int step, std::size_t part_size) {

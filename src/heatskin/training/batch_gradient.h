@@ -29,6 +29,9 @@ class BatchGradient {
   void evaluate(const SamplePool& pool, int step, const Evaluator& evaluator, const FilterTable& filter,
                 const Loss& loss, std::size_t kernels, bool count_errors, TrainProfile& profile);
 
+  /// Gives back what the last batch needed for its gradients; only lossSums() is left of it.
+  void release();
+
   std::span<const std::uint32_t> indices() const { return indices_; }       // [batch] of pool samples
   std::span<const float> squaredErrors() const { return squared_errors_; }  // [batch]
 

@@ -87,23 +87,28 @@ void ChannelSystem::add(std::size_t number, const Probes& probes) {
   Block& block = blocks_[number];
   block.seen = probes.visibilities;
   block.left_out = probes.left_out;
-  block.turns = probes.turns;
   block.counts.resize(probes.size());
-  block.parts.resize(probes.influences.size());
+  block.parts.reserve(probes.influences.size());
+  block.turns.reserve(probes.turns.size());
   std::unordered_map<std::uint32_t, std::uint16_t> numbers;
   for (std::size_t p = 0; p < probes.size(); ++p) {
     const float scale = 1 / std::max(probes.weights[p], 1.0f);
-    block.counts[p] = static_cast<std::uint16_t>(probes.begin[p + 1] - probes.begin[p]);
     for (std::uint32_t n = probes.begin[p]; n < probes.begin[p + 1]; ++n) {
       const Influence& influence = probes.influences[n];
+      const auto part = static_cast<std::uint16_t>(
+          std::lround(std::clamp(influence.weight * scale, 0.0f, 1.0f) / kPartUnit));
+      if (part == 0) continue;  // the tails of kernels
       const auto next = static_cast<std::uint16_t>(block.kernels.size());
       const auto [found, is_new] = numbers.try_emplace(influence.kernel, next);
       if (is_new) block.kernels.push_back(influence.kernel);
-      const float part = std::clamp(influence.weight * scale, 0.0f, 1.0f);
-      block.parts[n] = {found->second, static_cast<std::uint16_t>(std::lround(part / kPartUnit))};
+      block.parts.push_back({found->second, part});
+      if (!probes.turns.empty()) block.turns.push_back(probes.turns[n]);
+      ++block.counts[p];
     }
   }
   block.kernels.shrink_to_fit();
+  block.parts.shrink_to_fit();
+  block.turns.shrink_to_fit();
   // The right-hand side needs the errors, which are not kept.
   block.sums.assign(block.kernels.size() * channels, 0.0f);
   const Part* part = block.parts.data();
@@ -234,7 +239,7 @@ void ChannelSystem::solve(const ChannelSolveOptions& options, KernelSet& kernels
     return t;
   };
   ChannelTable residual = table(), change = table(), direction = table(), product_of = table(),
-               diagonal_of = table(), z = table();
+               diagonal_of = table();
   addUp(residual);
   diagonal(diagonal_of);
   Sums damping =
@@ -242,28 +247,30 @@ void ChannelSystem::solve(const ChannelSolveOptions& options, KernelSet& kernels
   for (double& d : damping)
     d *= options.damping / static_cast<double>(count);
 
-  const auto precondition = [&] {
-    for (std::size_t k = 0; k < count; ++k) {
-      for (std::size_t c = 0; c < channels; ++c) {
-        const float curvature = diagonal_of.row(k)[c] + static_cast<float>(damping[c]);
-        z.row(k)[c] = curvature > 0 ? residual.row(k)[c] / curvature : 0.0f;
-      }
-    }
+  // Cheaper to divide anew than to store: memory is largest here.
+  const auto preconditioned = [&](std::size_t k, std::size_t c) {
+    const float curvature = diagonal_of.row(k)[c] + static_cast<float>(damping[c]);
+    return curvature > 0 ? residual.row(k)[c] / curvature : 0.0f;
   };
-  const auto dot = [&](const ChannelTable& a, const ChannelTable& b) {
-    return coupled(
-        sumRows(count, channels, [&](std::size_t k, std::size_t c) { return a.row(k)[c] * b.row(k)[c]; }));
+  const auto energyOf = [&] {
+    return coupled(sumRows(count, channels, [&](std::size_t k, std::size_t c) {
+      return residual.row(k)[c] * preconditioned(k, c);
+    }));
   };
-  precondition();
-  direction = z;
-  Sums energy = dot(residual, z);
+  for (std::size_t k = 0; k < count; ++k) {
+    for (std::size_t c = 0; c < channels; ++c)
+      direction.row(k)[c] = preconditioned(k, c);
+  }
+  Sums energy = energyOf();
   for (int i = 0; i < options.iterations; ++i) {
     product(direction, product_of);
     for (std::size_t k = 0; k < count; ++k) {
       for (std::size_t c = 0; c < channels; ++c)
         product_of.row(k)[c] += static_cast<float>(damping[c]) * direction.row(k)[c];
     }
-    const Sums curvature = dot(direction, product_of);
+    const Sums curvature = coupled(sumRows(count, channels, [&](std::size_t k, std::size_t c) {
+      return direction.row(k)[c] * product_of.row(k)[c];
+    }));
     for (std::size_t c = 0; c < channels; ++c) {
       if (!(curvature[c] > 0)) continue;  // done: there is nothing left to gain in this channel
       const auto length = static_cast<float>(energy[c] / curvature[c]);
@@ -272,12 +279,11 @@ void ChannelSystem::solve(const ChannelSolveOptions& options, KernelSet& kernels
         residual.row(k)[c] -= length * product_of.row(k)[c];
       }
     }
-    precondition();
-    const Sums next = dot(residual, z);
+    const Sums next = energyOf();
     for (std::size_t c = 0; c < channels; ++c) {
       const float keep = energy[c] > 0 ? static_cast<float>(next[c] / energy[c]) : 0.0f;
       for (std::size_t k = 0; k < count; ++k)
-        direction.row(k)[c] = z.row(k)[c] + keep * direction.row(k)[c];
+        direction.row(k)[c] = preconditioned(k, c) + keep * direction.row(k)[c];
     }
     energy = next;
   }

@@ -7,6 +7,7 @@
 #include <numbers>
 #include <numeric>
 #include <span>
+#include <utility>
 
 #include "heatskin/base/rng.h"
 #include "heatskin/training/angles.h"
@@ -99,53 +100,59 @@ std::vector<std::uint32_t> orderedByFalling(const std::vector<double>& values) {
 class Cover {
  public:
   /// `enough` is the weight sum from which a probe is covered.
-  Cover(const KernelSet& kernels, const Probes& probes, double enough)
-      : kernels_(kernels),
-        probes_(probes),
-        enough_(static_cast<float>(enough)),
-        weights_(probes.weights),
-        sums_(probes.sums) {
-    const std::size_t count = probes.size();
+  Cover(const KernelSet& kernels, Probes probes, double enough)
+      : kernels_(kernels), probes_(std::move(probes)), enough_(static_cast<float>(enough)) {
+    const std::size_t count = probes_.size();
     for (const ChannelGroup& group : kernels.layout.groups()) {
       std::fill_n(groups_.begin() + static_cast<std::ptrdiff_t>(group.first), group.count, &group);
       if (group.isTangent()) tangents_.push_back(group.first);
     }
     uncovered_.resize(count);
-    begin_.assign(kernels.size() + 1, 0);
-    for (std::size_t i = 0; i < count; ++i) {
-      uncovered_[i] = weights_[i] < enough_ && wrong(probes.errors.row(i)) ? 1 : 0;
-    }
-    for (const Influence& influence : probes.influences)
-      ++begin_[influence.kernel + 1];
-    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
-    places_.resize(probes.influences.size());
-    std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::uint32_t n = probes.begin[i]; n < probes.begin[i + 1]; ++n) {
-        const Influence& influence = probes.influences[n];
-        places_[next[influence.kernel]++] = {static_cast<std::uint32_t>(i), n, influence.weight};
-      }
-    }
-    std::vector<std::size_t> covers(kernels.size(), 0);
-    for (const Influence& influence : probes.influences)
+    for (std::size_t i = 0; i < count; ++i)
+      uncovered_[i] = probes_.weights[i] < enough_ && wrong(probes_.errors.row(i)) ? 1 : 0;
+    std::vector<std::uint32_t> covers(kernels.size(), 0);
+    for (const Influence& influence : probes_.influences)
       covers[influence.kernel] += influence.weight >= enough_ ? 1 : 0;
     const auto wide = covers.begin() + static_cast<std::ptrdiff_t>(9 * covers.size() / 10);
     std::nth_element(covers.begin(), wide, covers.end());
-    wide_ = static_cast<double>(std::max<std::size_t>(*wide, 1));
+    wide_ = static_cast<double>(std::max<std::uint32_t>(*wide, 1));
+  }
+
+  /// Finds where these kernels act: remove() may be asked about them until the next call. Few kernels are
+  /// ever asked about; for all of them this would be the largest table of a fit.
+  void consider(std::span<const std::uint32_t> kernels) {
+    considered_.assign(kernels_.size(), kNone);
+    for (std::uint32_t n = 0; n < kernels.size(); ++n)
+      considered_[kernels[n]] = n;
+    begin_.assign(kernels.size() + 1, 0);
+    for (const Influence& influence : probes_.influences) {
+      if (considered_[influence.kernel] != kNone) ++begin_[considered_[influence.kernel] + 1];
+    }
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    places_.resize(begin_.back());
+    std::vector<std::uint32_t> next(begin_.begin(), begin_.end() - 1);
+    for (std::size_t i = 0; i < probes_.size(); ++i) {
+      for (std::uint32_t n = probes_.begin[i]; n < probes_.begin[i + 1]; ++n) {
+        const Influence& influence = probes_.influences[n];
+        if (considered_[influence.kernel] == kNone) continue;
+        places_[next[considered_[influence.kernel]]++] = {static_cast<std::uint32_t>(i), n, influence.weight};
+      }
+    }
   }
 
   /// Takes a kernel away, unless a probe that is not uncovered would be without it.
   bool remove(std::uint32_t kernel) {
-    const std::size_t channels = sums_.channels;
+    const std::size_t channels = probes_.sums.channels;
     Values turned;
-    const auto touched = std::span(places_).subspan(begin_[kernel], begin_[kernel + 1] - begin_[kernel]);
+    const std::uint32_t at = considered_[kernel];
+    const auto touched = std::span(places_).subspan(begin_[at], begin_[at + 1] - begin_[at]);
     for (const Place& place : touched) {
-      const float weight = weights_[place.probe] - place.weight;
+      const float weight = probes_.weights[place.probe] - place.weight;
       if (uncovered_[place.probe] != 0 || weight >= enough_) continue;
       const float* values = valuesAt(kernel, place, turned);
       Values errors{};
       for (std::size_t c = 0; c < channels; ++c) {
-        const float sum = sums_.row(place.probe)[c] - place.weight * values[c];
+        const float sum = probes_.sums.row(place.probe)[c] - place.weight * values[c];
         const float without = kernels_.mean[static_cast<Eigen::Index>(c)] + sum / std::max(weight, 1.0f);
         errors[c] = (without - probes_.targets.row(place.probe)[c]) * seenOf(place.probe, c);
       }
@@ -153,9 +160,9 @@ class Cover {
     }
     for (const Place& place : touched) {
       const float* values = valuesAt(kernel, place, turned);
-      weights_[place.probe] -= place.weight;
+      probes_.weights[place.probe] -= place.weight;
       for (std::size_t c = 0; c < channels; ++c)
-        sums_.row(place.probe)[c] -= place.weight * values[c];
+        probes_.sums.row(place.probe)[c] -= place.weight * values[c];
     }
     return true;
   }
@@ -163,8 +170,9 @@ class Cover {
   /// Neither covered nor right.
   bool uncovered(std::size_t probe) const { return uncovered_[probe] != 0; }
   std::span<std::uint8_t> allUncovered() { return uncovered_; }  // [probes]
-  float weight(std::size_t probe) const { return weights_[probe]; }
-  const float* sums(std::size_t probe) const { return sums_.row(probe); }  // [C]
+
+  /// Weights and sums are without the kernels that were taken away.
+  const Probes& probes() const { return probes_; }
 
   /// How many kernels as wide as the widest tenth would cover the uncovered probes.
   std::size_t placesNeeded(const Surface& surface, double probe_area) const {
@@ -237,9 +245,10 @@ class Cover {
   /// Whether a row of errors is; vectors by their lengths, whatever their frame is.
   bool wrong(const float* errors) const {
     if (tangents_.empty())
-      return std::any_of(errors, errors + sums_.channels, [](float e) { return std::abs(e) > kWrong; });
+      return std::any_of(errors, errors + probes_.sums.channels,
+                         [](float e) { return std::abs(e) > kWrong; });
     Values lengths{};
-    std::copy_n(errors, sums_.channels, lengths.begin());
+    std::copy_n(errors, probes_.sums.channels, lengths.begin());
     for (const std::size_t c : tangents_)
       lengths[c] = lengths[c + 1] = std::hypot(errors[c], errors[c + 1]);
     return std::any_of(lengths.begin(), lengths.end(), [](float e) { return std::abs(e) > kWrong; });
@@ -249,7 +258,7 @@ class Cover {
   const float* valuesAt(std::uint32_t kernel, const Place& place, Values& memory) const {
     const float* values = kernels_.channels.row(kernel);
     if (tangents_.empty()) return values;
-    std::copy_n(values, sums_.channels, memory.begin());
+    std::copy_n(values, probes_.sums.channels, memory.begin());
     for (const std::size_t c : tangents_) {
       const Vec2f turned = probes_.turns[place.influence](values[c], values[c + 1]);
       memory[c] = turned.x();
@@ -261,7 +270,7 @@ class Cover {
   /// The target of a probe; vectors in coordinates of a face nearby, projected into its plane through space.
   Values targetSeenFrom(std::uint32_t face, std::size_t probe, const Surface& surface) const {
     Values values{};
-    std::copy_n(probes_.targets.row(probe), sums_.channels, values.begin());
+    std::copy_n(probes_.targets.row(probe), probes_.sums.channels, values.begin());
     const std::uint32_t own = probes_.points[probe].face;
     for (const std::size_t c : tangents_) {
       if (own == face) break;
@@ -279,15 +288,14 @@ class Cover {
   }
 
   const KernelSet& kernels_;
-  const Probes& probes_;
+  Probes probes_;
   float enough_;
   double wide_ = 1;
   std::array<const ChannelGroup*, kMaxChannels> groups_{};  // [C] of each channel
   std::vector<std::size_t> tangents_;                       // first channels of tangent groups
-  std::vector<float> weights_;                              // [probes]
-  ChannelTable sums_;                                       // [probes, C]
   std::vector<std::uint8_t> uncovered_;                     // [probes]
-  std::vector<std::uint32_t> begin_;                        // [kernels + 1] of each kernel's places
+  std::vector<std::uint32_t> considered_;                   // [kernels] number among those, or kNone
+  std::vector<std::uint32_t> begin_;                        // [considered + 1] of each one's places
   std::vector<Place> places_;
 };
 
@@ -320,6 +328,8 @@ std::vector<std::uint32_t> keptByCost(const TrainerState& state, const DensityOp
   const std::vector<std::uint32_t> by_cost = orderedByFalling(costs);
   const std::size_t least = std::min(options.min_kernels, before);
   const std::size_t idle = what == Rebalance::kAll ? share(options.relocate_share) : 0;
+  // Most of them turn out to be dispensable: an eighth of the kernels is enough, as a rule.
+  const std::size_t at_once = std::max<std::size_t>(256, before / 8);
   std::vector<std::uint8_t> gone(before, 0);
   std::size_t removed = 0;
   for (std::size_t n = before; n > 0 && before - removed > least; --n) {
@@ -328,6 +338,10 @@ std::vector<std::uint32_t> keptByCost(const TrainerState& state, const DensityOp
     const bool in_the_way =
         roomFor(options, before - removed) < places && removed < idle + share(options.cover_share);
     if (!of_no_use && !in_the_way) break;
+    if ((before - n) % at_once == 0) {
+      const std::size_t now = std::min(at_once, n);
+      cover.consider(std::span(by_cost).subspan(n - now, now));
+    }
     if (!cover.remove(k)) continue;
     gone[k] = 1;
     ++removed;
@@ -342,8 +356,9 @@ std::vector<std::uint32_t> keptByCost(const TrainerState& state, const DensityOp
 /// Up to `count` uncovered probes, by systematic draws: probes in the order of the surface, equal steps in
 /// accumulated squared error, the first at `offset` (in [0, 1)) of a step. None twice, however large its
 /// error.
-std::vector<std::uint32_t> drawUncovered(const Probes& probes, const Cover& cover,
-                                         const ChannelLayout& layout, std::size_t count, double offset) {
+std::vector<std::uint32_t> drawUncovered(const Cover& cover, const ChannelLayout& layout, std::size_t count,
+                                         double offset) {
+  const Probes& probes = cover.probes();
   std::array<float, kMaxChannels> weights{};
   for (std::size_t c = 0; c < layout.size(); ++c)
     weights[c] = static_cast<float>(layout.groupOf(c).weight);
@@ -385,17 +400,16 @@ struct NewKernelShape {
 };
 
 /// Adds a round kernel at a probe, coloured to mend the error around it.
-void insertAt(TrainerState& state, std::size_t probe, const Probes& probes, const Cover& cover,
-              const Cover::Surroundings& around, const NewKernelShape& shape, Lengths lengths,
-              Rebalance what) {
+void insertAt(TrainerState& state, std::size_t probe, const Probes& probes, const Cover::Surroundings& around,
+              const NewKernelShape& shape, Lengths lengths, Rebalance what) {
   KernelSet& kernels = state.kernels;
   const std::size_t k = append(state, 0);
   kernels.positions[k] = probes.points[probe];
   // With f = 1 at its centre the sum there becomes sum + c, the weight + 1.
-  const float weight = std::max(cover.weight(probe) + 1, 1.0f);
+  const float weight = std::max(probes.weights[probe] + 1, 1.0f);
   for (std::size_t c = 0; c < kernels.layout.size(); ++c) {
     const float mean = kernels.mean[static_cast<Eigen::Index>(c)];
-    kernels.channels.row(k)[c] = (around.target[c] - mean) * weight - cover.sums(probe)[c];
+    kernels.channels.row(k)[c] = (around.target[c] - mean) * weight - probes.sums.row(probe)[c];
   }
   kernels.clampChannels(k);
   kernels.anisotropies[k] = KernelRanges::kMinAnisotropy;
@@ -450,16 +464,16 @@ void densify(TrainerState& state, const TrainOptions& options, const Walker& wal
   std::fill(state.statistics.errors.begin(), state.statistics.errors.end(), 0.0);
 }
 
-std::size_t rebalance(TrainerState& state, const TrainOptions& options, const Walker& walker,
-                      const Probes& probes, Rebalance what) {
+std::size_t rebalance(TrainerState& state, const TrainOptions& options, const Walker& walker, Probes probes,
+                      Rebalance what) {
   const DensityOptions& d = options.density;
-  Cover cover(state.kernels, probes, constants::kCovered);
+  const double probe_area =
+      walker.surface().totalArea() / static_cast<double>(std::max<std::size_t>(probes.size(), 1));
+  Cover cover(state.kernels, std::move(probes), constants::kCovered);
   const std::size_t before = state.kernels.size();
   std::size_t stretched = 0;
   if (what == Rebalance::kLast && options.lengths == Lengths::kSpacing)
-    stretched = stretchOver(state.kernels, probes, cover.allUncovered());
-  const double probe_area =
-      walker.surface().totalArea() / static_cast<double>(std::max<std::size_t>(probes.size(), 1));
+    stretched = stretchOver(state.kernels, cover.probes(), cover.allUncovered());
   const std::size_t places = cover.placesNeeded(walker.surface(), probe_area);
 
   const std::vector<std::uint32_t> kept = keptByCost(state, d, places, what, cover);
@@ -473,12 +487,12 @@ std::size_t rebalance(TrainerState& state, const TrainOptions& options, const Wa
       std::min(places, static_cast<std::size_t>(std::ceil(inserted_share * static_cast<double>(adding))));
   const RandomStream random(options.seed, streams::kSeeding + (static_cast<std::uint64_t>(state.step) << 8));
   const std::vector<std::uint32_t> drawn =
-      drawUncovered(probes, cover, state.kernels.layout, inserting, random.uniform(0));
+      drawUncovered(cover, state.kernels.layout, inserting, random.uniform(0));
   // Splitting is for the kernels that are there now: what is inserted knows no error yet.
   const std::vector<std::uint32_t> by_error = orderedByFalling(state.statistics.errors);
   const NewKernelShape shape(state.kernels);
   for (const std::uint32_t probe : drawn)
-    insertAt(state, probe, probes, cover, cover.around(probe, walker.surface(), probe_area), shape,
+    insertAt(state, probe, cover.probes(), cover.around(probe, walker.surface(), probe_area), shape,
              options.lengths, what);
   if (what == Rebalance::kLast) return stretched + drawn.size();
 

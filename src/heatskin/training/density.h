@@ -38,7 +38,7 @@ enum class Rebalance {
 /// tenth of the kernels where everything around is uncovered, narrower where it is a gap. The rest by
 /// splitting kernels with the largest error. Zeroes the accumulators. Returns how many were
 /// inserted or lengthened.
-std::size_t rebalance(TrainerState& state, const TrainOptions& options, const Walker& walker,
-                      const Probes& probes, Rebalance what = Rebalance::kAll);
+std::size_t rebalance(TrainerState& state, const TrainOptions& options, const Walker& walker, Probes probes,
+                      Rebalance what = Rebalance::kAll);
 
 }  // namespace heatskin

@@ -236,6 +236,25 @@ TEST(Density, TheBudgetRuleMovesTheUselessToAnUncoveredErrorAndMendsIt) {
   }
 }
 
+TEST(Density, LooksBeyondTheCheapestKernelsWhereThoseAreNeeded) {
+  // The cheaper half of the kernels: each alone at a probe. Those that go are found however far behind.
+  constexpr std::uint32_t kCount = 600, kNeeded = 300, kGoing = 60;
+  TrainerState state = stateOf(grid(), kCount);
+  auto probes = probesOn(grid(), kNeeded);
+  for (std::uint32_t i = 0; i < kCount; ++i)
+    state.statistics.costs[i] = 1 + i;
+  for (std::uint32_t i = 0; i < kNeeded; ++i) {
+    probes.targets[i] = state.kernels.mean + state.kernels.channels[i];
+    act(probes, i, {{i, 1.0f}}, state);
+  }
+  TrainOptions options = budgetOf(kCount);
+  options.density.relocate_share = static_cast<double>(kGoing) / kCount;
+  options.density.relocate_below = 2;
+  rebalance(state, options, Walker(grid()), probes);
+  for (std::uint32_t i = 0; i < kCount; ++i)
+    EXPECT_EQ(present(state, i), i < kNeeded || i >= kNeeded + kGoing) << i;
+}
+
 TEST(Density, TheBudgetRuleMendsAnyNumberOfChannels) {
   for (const std::size_t channels : {1, 4, 11}) {
     TrainerState state;

@@ -330,7 +330,8 @@ class FitRun {
     double seconds = 0;  ///< of this stage in this run
   };
 
-  Result<void> save(const Trainer& trainer, const Account& account) {
+  Result<void> save(Trainer& trainer, const Account& account) {
+    trainer.makeRoom();
     checkpoint_.history = result_.history;
     account.note(trainer, checkpoint_.history);
     const std::vector<std::uint8_t> bytes =

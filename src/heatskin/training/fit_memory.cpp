@@ -1,29 +1,48 @@
 #include "heatskin/training/fit_memory.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/evaluators/local/support_proxy.h"
 #include "heatskin/geodesic/walk.h"
 #include "heatskin/training/growth.h"
+#include "heatskin/training/probes.h"
 
 namespace heatskin {
 namespace {
 
-// Measured on spot with 5,000, 20,000 and 100,000 kernels of preset compact (fit_test.cpp of the command line
-// compares estimate and peak).
+// docs/fitting.md has the parts; fit_test.cpp of the command line compares estimate and peak.
 
 /// Bytes for whatever the sizes are: threads, textures, code that is used for the first time.
 constexpr double kBasis = 20e6;
 
-/// Bytes of a kernel, its optimiser's state, its share of the batch and of the probes.
-constexpr double kPerKernel = 1200;
+/// Bytes of a kernel with its optimiser's state and counts, and of what an evaluator has for it, with three
+/// channels; of each further channel.
+constexpr double kPerKernel = 310, kPerChannel = 24;
 
-/// Kernel-face pairs for each kernel and for each face that supports live on, and bytes of one.
-constexpr double kPairsPerKernel = 10, kPairsPerFace = 14, kPerPair = 182;
+/// Bytes of a kernel in a checkpoint, which is encoded in memory.
+constexpr double kPerSavedKernel = 200;
 
-/// Bytes for each face of the surface: the order samples are taken in, and what finds it.
-constexpr double kPerFace = 60;
+/// Bytes of a probe's share of a solve (a dozen kernels act there) and of a kernel's; of a probe of density
+/// control, and of its kernels.
+constexpr double kPerSolveProbe = 60, kPerSolvedKernel = 110, kPerProbe = 220;
+
+/// Bytes of a kernel-face pair: its chart, its place in a leaf, and for a moment what was found anew.
+constexpr double kPerPair = 48;
+
+/// Kernels acting at a point, and the circle around a face in units of the square root of its area: a
+/// kernel's support meets the faces within its own radius and theirs.
+constexpr double kActing = 20, kFaceRadius = 1.4;
+
+/// Bytes for each face of the surface: the order samples are taken in, and what finds it; while that order is
+/// made.
+constexpr double kPerFace = 40, kPerFaceOrdered = 60;
+
+double supportPairs(double kernels, double faces) {
+  const double reach = std::sqrt(kActing * faces / std::max(kernels, 1.0)) + kFaceRadius;
+  return kernels * reach * reach;
+}
 
 }  // namespace
 
@@ -50,15 +69,24 @@ double fitBytes(const Surface& surface, const FitConfig& config, const ChannelLa
     proxy_peak = bytes.peak;
     proxy_kept = bytes.kept;
   }
-  // On top of what stays: a checkpoint has all errors; stored samples are sorted once.
-  const double per_sample = options.sampling.rule == Sampling::kPaper ? 48 : sizeof(float);
+  const auto pool = static_cast<double>(options.sampling.pool);
+  const bool stored_samples = options.sampling.rule == Sampling::kPaper;
   const double walker =
       surface.faceCount() <= Walker::kMostRecords ? static_cast<double>(sizeof(Walker::Record)) : 0;
-  const double running = proxy_kept + poolBytes(options, layout.size()) +
-                         per_sample * static_cast<double>(options.sampling.pool) +
-                         count * (kPerKernel + kPairsPerKernel * kPerPair) +
-                         support_faces * kPairsPerFace * kPerPair + faces * (kPerFace + walker);
-  return kBasis + std::max(proxy_peak, running);
+  const double channels = static_cast<double>(std::max<std::size_t>(layout.size(), 3)) - 3;
+  const double kept = proxy_kept + poolBytes(options, layout.size()) +
+                      count * (kPerKernel + channels * kPerChannel) +
+                      supportPairs(count, support_faces) * kPerPair + faces * (kPerFace + walker);
+  // On top of what stays, one at a time: a checkpoint with all errors, stored samples that are sorted, probes
+  // of density control or of a solve.
+  const double saved = pool * sizeof(float) + count * kPerSavedKernel;
+  const double sorted = stored_samples ? 48 * pool : kPerFaceOrdered * faces;
+  const double probed = kPerProbe * static_cast<double>(densityProbes(options, 0).count);
+  const double solved = options.solves > 0
+                            ? kPerSolveProbe * static_cast<double>(solveProbes(options, kernels, 0).count) +
+                                  count * (kPerSolvedKernel + channels * kPerChannel)
+                            : 0.0;
+  return kBasis + std::max(proxy_peak, kept + std::max({saved, sorted, probed, solved}));
 }
 
 }  // namespace heatskin

@@ -116,18 +116,26 @@ double Trainer::psnr() {
   constexpr std::size_t kLeast = std::size_t{1} << 17;
   ProbeDraw draw = densityProbes(options_, options_.steps);
   draw.count = std::max(draw.count, kLeast);
+  makeRoom();
   const Probes probes = takeProbes(*evaluator_, state_.kernels, pool_, draw);
   rebuilt_at_ = -1;
   return psnrOf(probes, pool_.layout());
 }
 
+void Trainer::makeRoom() {
+  gradient_.release();
+  filter_ = {};
+  motions_ = {};
+}
+
 void Trainer::controlDensity() {
   if (!densityDue()) return;
+  makeRoom();  // probes of the whole surface and gradients of a batch are not needed at the same time
   const bool densified = schedule_.densifyDue(state_.step);
   if (options_.density.rule == Density::kBudget) {
-    const Probes probes =
-        takeProbes(*evaluator_, state_.kernels, pool_, densityProbes(options_, state_.step));
-    rebalance(state_, options_, walker_, probes, densified ? Rebalance::kAll : Rebalance::kCoverage);
+    rebalance(state_, options_, walker_,
+              takeProbes(*evaluator_, state_.kernels, pool_, densityProbes(options_, state_.step)),
+              densified ? Rebalance::kAll : Rebalance::kCoverage);
     if (densified) sortAlongSurface(state_, *surface_);
   } else {
     if (schedule_.pruneDue(state_.step)) prune(state_, options_.density, schedule_.pruneScale());
@@ -140,10 +148,12 @@ void Trainer::fillGaps() {
   // Kernels that fit detail become small and leave gaps until the last step. Draws of their own for each
   // round, and none of those of psnr().
   if (options_.density.rule != Density::kBudget) return;
+  makeRoom();
   for (int round = 1; round <= constants::kFillRounds; ++round) {
-    const Probes probes =
-        takeProbes(*evaluator_, state_.kernels, pool_, densityProbes(options_, options_.steps + round));
-    const std::size_t inserted = rebalance(state_, options_, walker_, probes, Rebalance::kLast);
+    const std::size_t inserted = rebalance(
+        state_, options_, walker_,
+        takeProbes(*evaluator_, state_.kernels, pool_, densityProbes(options_, options_.steps + round)),
+        Rebalance::kLast);
     rebuilt_at_ = -1;
     if (static_cast<double>(inserted) < constants::kFilled * static_cast<double>(state_.kernels.size()))
       break;
@@ -153,6 +163,7 @@ void Trainer::fillGaps() {
 
 void Trainer::solveIfDue() {
   if (!schedule_.solveDue(state_.step)) return;
+  makeRoom();
   const ProbeDraw draw = solveProbes(options_, state_.kernels.size(), state_.step);
   ChannelSystem system(state_.kernels, blockCount(probeCount(pool_, draw), kProbeBlock));
   forProbes(*evaluator_, state_.kernels, pool_, draw,

@@ -47,6 +47,9 @@ class Trainer {
   /// trainer restored from it goes on to the bit. With rebuilds every 10 steps it is true every 10 steps.
   bool canSave() const;
 
+  /// Gives back the memory that only a step needs; the next step takes it again.
+  void makeRoom();
+
   /// What a checkpoint stores.
   TrainerState state() const;
   /// The same without a copy: all but pool_errors, and these.
