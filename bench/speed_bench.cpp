@@ -207,6 +207,26 @@ std::vector<double> rates(std::span<const double> seconds, double amount) {
   return result;
 }
 
+/// Which part of its steps a fit spends on choosing samples, moving kernels, rebuilding supports and density
+/// control: on everything but the texture itself and its gradient.
+double upkeepShare(const TrainProfile& p) {
+  const double upkeep = p.sampling + p.optimiser + p.rebuild + p.density;
+  return upkeep / (upkeep + p.candidates + p.forward + p.backward + p.solve);
+}
+
+/// The share of a whole fit with one thread: some phases count every thread's time, others the clock's.
+double upkeepShareOf(const Subject& subject, FitConfig config) {
+  const int threads = threadCount();
+  setThreadCount(1);
+  local::LocalEvaluator evaluator(subject.surface, config.evaluator.local);
+  const AppearanceTarget target(subject.appearance, config.train.filter);
+  Trainer trainer(subject.surface, target, evaluator, trainOptions(config));
+  while (!trainer.finished())
+    trainer.step();
+  setThreadCount(threads);
+  return upkeepShare(trainer.profile());
+}
+
 Result<BenchReport> runSpeedBench(const BenchOptions& options) {
   BenchReport report;
   report.name = "speed";
@@ -264,9 +284,19 @@ Result<BenchReport> runSpeedBench(const BenchOptions& options) {
                                       {"backward", p.backward},
                                       {"optimiser", p.optimiser},
                                       {"rebuild", p.rebuild},
-                                      {"density", p.density}}) {
+                                      {"density", p.density},
+                                      {"solve", p.solve}}) {
     rows.push_back(countedRow(fmt::format("profile_{}_s", name), "s", seconds,
                               "whole fit; parallel loops count every thread"));
+  }
+  for (const std::string preset : {"paper", "compact"}) {
+    FitConfig one_thread = *presetConfig(preset);
+    one_thread.train.seed = options.seed;
+    if (options.steps > 0) one_thread.train.steps = options.steps;
+    rows.push_back(
+        countedRow("upkeep_share_" + preset, "", upkeepShareOf(subject, one_thread),
+                   fmt::format("sampling, optimiser, rebuild and density in all {} steps, one thread",
+                               one_thread.train.steps)));
   }
   const KernelSet& kernels = trainer.kernels();
   rows.push_back(countedRow("kernels", "", static_cast<double>(kernels.size())));

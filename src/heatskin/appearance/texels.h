@@ -55,6 +55,8 @@ struct Neighbours {
 
 inline Neighbours neighbours(double u, int size, Wrap wrap) {
   const double x = wrapCoordinate(u, wrap) * size - 0.5, below = std::floor(x);
+  if (below >= 0 && below + 1 < size)
+    return {static_cast<int>(below), static_cast<int>(below) + 1, static_cast<float>(x - below)};
   // Beside the border: a repeated texture goes on at its other side; a mirrored one repeats its own texel, as
   // a clamped one does.
   const Wrap at_border = wrap == Wrap::kRepeat ? Wrap::kRepeat : Wrap::kClampToEdge;

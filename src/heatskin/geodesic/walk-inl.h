@@ -7,7 +7,8 @@
 // question of signs only; once inside, the edge it came through is not asked again. All lengths along the
 // path come from points that lie on edges by construction, so rounding moves the path sideways by a few ulp
 // but never off the surface, and the end point is an interpolation between the places of entry and exit.
-// Nothing divides by the area of a face: slivers are as good as any.
+// Nothing divides by the area of a face: slivers are as good as any. (Steps that end well inside their face,
+// most of an optimiser's, only add to barycentric coordinates; not in slivers.)
 
 #include <algorithm>
 #include <cmath>
@@ -30,6 +31,12 @@ inline constexpr double kSumTolerance = 1e-15;
 
 /// Edges count as at least this long where a length is divided by; keeps the inverse inside float.
 inline constexpr double kShortestEdge = 1e-30;
+
+/// Twice the area of faces that are no slivers, in squares of their longest edge.
+inline constexpr double kLeastArea = 1e-3;
+
+/// Barycentric coordinates of a place well inside a face are larger than this: far above rounding.
+inline constexpr double kInside = 1e-9;
 
 inline constexpr double kPi = 3.14159265358979323846;
 
@@ -70,7 +77,7 @@ inline Pair unit(Pair a) {
 }
 
 /// One walk in progress. `Faces` answers corner(face, k), across(face, e) -> 4 * face + edge or kNone,
-/// turn(face, e) -> cosine and sine, and inverseLength(face, e).
+/// turn(face, e) -> cosine and sine, inverseLength(face, e) and inverseArea(face).
 template <class Faces>
 class Walk {
  public:
@@ -98,6 +105,10 @@ class Walk {
       if (length == 0) return outcome;
     }
 
+    if (endsInside(outcome.end, {direction.x(), direction.y()})) {
+      outcome.length = length;
+      return outcome;  // within its face nothing is developed: end_from_start is the identity
+    }
     const Pair start_direction = unit({direction.x(), direction.y()});
     const Vec3 start_barycentric = outcome.end.barycentric;
     face_ = start.face;
@@ -118,7 +129,7 @@ class Walk {
       if (remaining_ <= distance_) {
         outcome.end.barycentric = interpolate(start_barycentric, exitBarycentric(), remaining_ / distance_);
         outcome.length = length;
-        return outcome;  // within its face nothing is developed: end_from_start is the identity
+        return outcome;
       }
       going = step();
     }
@@ -139,6 +150,19 @@ class Walk {
   }
 
  private:
+  /// Adds `step` if the point then lies well inside its face, which is no sliver.
+  bool endsInside(SurfacePoint& point, Pair step) const {
+    const double inverse_area = faces_.inverseArea(point.face);
+    const Pair a = faces_.corner(point.face, 0), b = faces_.corner(point.face, 1),
+               c = faces_.corner(point.face, 2);
+    const double first = point.barycentric[0] + cross(c - b, step) * inverse_area;
+    const double second = point.barycentric[1] + cross(a - c, step) * inverse_area;
+    const double third = 1 - first - second;
+    if (!(inverse_area > 0 && first > kInside && second > kInside && third > kInside)) return false;
+    point.barycentric = {first, second, third};
+    return true;
+  }
+
   static void makeValid(Vec3& barycentric) {
     const double sum = barycentric.sum();
     if (barycentric.minCoeff() >= 0 && std::abs(sum - 1) <= kSumTolerance) return;
@@ -549,6 +573,13 @@ class SurfaceFaces {
     const Vec2 edge = corners_[face][kNext[e]] - corners_[face][e];
     return static_cast<float>(1 / std::max(edge.norm(), kShortestEdge));
   }
+  double inverseArea(std::uint32_t face) const {
+    const auto& c = corners_[face];
+    const Vec2 ab = c[1] - c[0], ac = c[2] - c[0];
+    const double longest = std::max({ab.squaredNorm(), ac.squaredNorm(), (c[2] - c[1]).squaredNorm()});
+    const double area = cross2(ab, ac);
+    return area > kLeastArea * longest ? 1 / area : 0;
+  }
 
  private:
   const Surface& surface_;
@@ -570,6 +601,7 @@ class RecordFaces {
     return {t[0], t[1]};
   }
   float inverseLength(std::uint32_t face, std::uint32_t e) const { return records_[face].inverse_length[e]; }
+  double inverseArea(std::uint32_t face) const { return records_[face].inverse_area; }
 
  private:
   const Walker::Record* records_;

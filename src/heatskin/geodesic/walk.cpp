@@ -53,6 +53,7 @@ Walker::Walker(const Surface& surface)
         record.turn[k][1] = turn.y;
         record.inverse_length[k] = faces.inverseLength(face, k);
       }
+      record.inverse_area = faces.inverseArea(face);
     }
   });
 }

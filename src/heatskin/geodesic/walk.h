@@ -80,7 +80,7 @@ class Walker {
     double turn[3][2];        ///< per edge: cosine and sine of the neighbour's face coordinates from ours
     std::uint32_t across[3];  ///< per edge: 4 * neighbouring face + its edge, or kNone
     float inverse_length[3];  ///< per edge
-    std::uint32_t unused[2];
+    double inverse_area;      ///< 1 / twice the area; 0 for slivers
   };
 
   static constexpr std::uint32_t kMostRecords = 200'000;

@@ -33,6 +33,7 @@ class RecordingFaces {
     return faces_.turn(face, e);
   }
   float inverseLength(std::uint32_t face, std::uint32_t e) const { return faces_.inverseLength(face, e); }
+  double inverseArea(std::uint32_t face) const { return faces_.inverseArea(face); }
   mutable std::vector<std::uint32_t> crossed;  ///< half-edges, in order
 
  private:

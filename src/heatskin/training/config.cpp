@@ -420,7 +420,8 @@ TrainOptions trainOptions(const FitConfig& config) {
     options.clamp_gradient =
         method.straight_through_clamp ? ClampGradient::kStraightThrough : ClampGradient::kZero;
   }
-  options.rebuild_slowdown = method.rebuild_slowdown;
+  // Idle kernels that coast do so in every step: then as often as METHOD section 8 says.
+  options.rebuild_slowdown = options.idle == Idle::kCoast && method.has_lengths ? 1 : method.rebuild_slowdown;
   // Angles that count from the curvature directions a method's operators are made of stop at the ends of the
   // grid of operators: nothing to carry from one face's frame to the next one's, nothing to wrap.
   if (!method.has_lengths) {

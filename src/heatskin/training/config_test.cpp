@@ -113,7 +113,10 @@ TEST(Config, WhatDependsOnTheMethodIsSettledForTheTrainer) {
     config.evaluator.method = method;
     EXPECT_EQ(trainOptions(config).clamp_gradient,
               method == Method::kLocal ? ClampGradient::kZero : ClampGradient::kStraightThrough);
+    config.train.idle = Idle::kCoast;
     EXPECT_EQ(trainOptions(config).rebuild_slowdown, method == Method::kLocal ? 1 : 4);
+    config.train.idle = Idle::kRest;
+    EXPECT_EQ(trainOptions(config).rebuild_slowdown, 4);
     // Angles of the other methods count from curvature directions: nothing to carry, nothing to wrap.
     EXPECT_EQ(trainOptions(config).transport_angle, method == Method::kLocal);
     EXPECT_EQ(trainOptions(config).wrap_angle, method == Method::kLocal);

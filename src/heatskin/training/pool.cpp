@@ -1,6 +1,7 @@
 #include "heatskin/training/pool.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -13,9 +14,12 @@
 namespace heatskin {
 namespace {
 
-/// Weights are summed in blocks, blocks in groups: a draw finds its group by bisection and adds up half a
-/// group and half a block on average.
+/// Weights are summed in blocks, blocks in groups: draws in increasing order go from group to group, and find
+/// their block and their sample as one of sixteen.
 constexpr std::size_t kSumBlock = 16, kGroup = 16;
+
+/// Draws whose weights are on their way from memory at the same time.
+constexpr std::size_t kDrawsAtOnce = 256;
 
 /// Samples for the mean: its error is a thousandth of the spread.
 constexpr std::size_t kMeanSamples = std::size_t{1} << 20;
@@ -46,6 +50,32 @@ void sortUniform(std::vector<double>& values) {
     sorted[at] = x;
   }
   values.swap(sorted);
+}
+
+/// The first of some weights at which their running sum exceeds `rest`, or the last one; `rest` loses the
+/// weights before it. Sixteen are found without branches and with short chains of sums: as fours, and then as
+/// one of four.
+template <class Weight>
+std::size_t passed(const Weight* weights, std::size_t count, double& rest) {
+  static_assert(kSumBlock == 16 && kGroup == 16);
+  const auto one = [&](std::size_t i) { return static_cast<double>(weights[i]); };
+  if (count < 16) {
+    std::size_t at = 0;
+    for (; at + 1 < count && one(at) <= rest; ++at)
+      rest -= one(at);
+    return at;
+  }
+  const auto oneOfFour = [&](double first, double second, double third) {
+    const double sums[4] = {0, first, first + second, first + second + third};
+    const std::size_t at = static_cast<std::size_t>(sums[1] <= rest) +
+                           static_cast<std::size_t>(sums[2] <= rest) +
+                           static_cast<std::size_t>(sums[3] <= rest);
+    rest -= sums[at];
+    return at;
+  };
+  const auto four = [&](std::size_t i) { return (one(i) + one(i + 1)) + (one(i + 2) + one(i + 3)); };
+  const std::size_t begin = 4 * oneOfFour(four(0), four(4), four(8));
+  return begin + oneOfFour(one(begin), one(begin + 1), one(begin + 2));
 }
 
 /// The mean of the weights that are known.
@@ -150,6 +180,7 @@ void SamplePool::prepareDraw(int step, bool uniform, std::size_t count) {
         Eigen::Map<const Eigen::ArrayXd>(sums_.data() + begin, static_cast<Eigen::Index>(size)).sum();
   }
   if (!(before_.back() > 0)) uniform_ = true;  // no error left to follow
+  mean_weight_ = before_.back() / static_cast<double>(size());
 }
 
 void SamplePool::draw(std::size_t first, std::span<std::uint32_t> indices) const {
@@ -160,29 +191,37 @@ void SamplePool::draw(std::size_t first, std::span<std::uint32_t> indices) const
     }
     return;
   }
+  for (std::size_t begin = 0; begin < indices.size(); begin += kDrawsAtOnce)
+    drawFollowing(first + begin, indices.subspan(begin, std::min(kDrawsAtOnce, indices.size() - begin)));
+}
+
+/// Blocks first, then samples: the pool's weights are far away and come while other blocks are searched for.
+void SamplePool::drawFollowing(std::size_t first, std::span<std::uint32_t> indices) const {
   const double total = before_.back();
+  const auto last_group = before_.end() - 2;
+  auto group = std::upper_bound(before_.begin(), last_group, draws_[first] * total);
+  if (group != before_.begin()) --group;
+  std::array<double, kDrawsAtOnce> rests;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const double target = draws_[first + i] * total;
-    const std::size_t group = std::min<std::size_t>(
-        static_cast<std::size_t>(std::upper_bound(before_.begin(), before_.end(), target) - before_.begin()) -
-            1,
-        before_.size() - 2);
-    double before = before_[group];
-    std::size_t block = group * kGroup;
-    const std::size_t last_block = std::min(block + kGroup, sums_.size()) - 1;
-    while (block < last_block && before + sums_[block] <= target)
-      before += sums_[block++];
-    std::size_t at = block * kSumBlock;
-    const std::size_t last = std::min(at + kSumBlock, errors_.size()) - 1;
-    while (at < last && before + errors_[at] <= target)
-      before += errors_[at++];
-    indices[i] = static_cast<std::uint32_t>(at);
+    while (group != last_group && *(group + 1) <= target)
+      ++group;
+    rests[i] = target - *group;
+    const std::size_t begin = static_cast<std::size_t>(group - before_.begin()) * kGroup;
+    const std::size_t block =
+        begin + passed(sums_.data() + begin, std::min(kGroup, sums_.size() - begin), rests[i]);
+    indices[i] = static_cast<std::uint32_t>(block * kSumBlock);
+    __builtin_prefetch(errors_.data() + indices[i]);
+  }
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const std::size_t begin = indices[i];
+    indices[i] += static_cast<std::uint32_t>(
+        passed(errors_.data() + begin, std::min(kSumBlock, errors_.size() - begin), rests[i]));
   }
 }
 
 double SamplePool::inverseProbabilityWeight(std::uint32_t index) const {
-  if (uniform_) return 1;
-  return before_.back() / static_cast<double>(size()) / errors_[index];
+  return uniform_ ? 1 : mean_weight_ / errors_[index];
 }
 
 float SamplePool::lossWeight(std::uint32_t index) const {

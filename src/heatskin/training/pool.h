@@ -65,6 +65,7 @@ class SamplePool {
   /// Before the first draw that is not uniform.
   void beginFollowing();
   void renewSum(std::size_t block);
+  void drawFollowing(std::size_t first, std::span<std::uint32_t> indices) const;
 
   SamplingOptions options_;
   std::uint64_t seed_;
@@ -77,6 +78,7 @@ class SamplePool {
   bool uniform_ = true;
   std::vector<double> draws_;   // [batch] increasing, in [0, 1)
   std::vector<double> before_;  // [coarse blocks + 1] sums before each group of kGroup blocks
+  double mean_weight_ = 1;
 };
 
 }  // namespace heatskin

@@ -36,6 +36,7 @@ Trainer::Trainer(const Surface& surface, const FitTarget& target, Evaluator& eva
   state_.kernels = startKernels(surface, target, options_, pool_.mean());
   state_.optimiser.reset(state_.kernels.size(), state_.kernels.layout.size());
   state_.statistics.reset(state_.kernels.size());
+  sortAlongSurface(state_, surface);
 }
 
 bool Trainer::densityDue() const {
@@ -136,11 +137,11 @@ void Trainer::controlDensity() {
     rebalance(state_, options_, walker_,
               takeProbes(*evaluator_, state_.kernels, pool_, densityProbes(options_, state_.step)),
               densified ? Rebalance::kAll : Rebalance::kCoverage);
-    if (densified) sortAlongSurface(state_, *surface_);
   } else {
     if (schedule_.pruneDue(state_.step)) prune(state_, options_.density, schedule_.pruneScale());
     if (densified) densify(state_, options_, walker_, schedule_.densifyScale());
   }
+  if (densified) sortAlongSurface(state_, *surface_);
   rebuilt_at_ = -1;
 }
 

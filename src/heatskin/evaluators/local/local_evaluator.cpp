@@ -144,9 +144,11 @@ LocalEvaluator::Appearing LocalEvaluator::appearing(const SurfacePoint& p, doubl
                                                     const Rigid2& reference) const {
   const FaceFrame& frame = surface_->frames()[p.face];
   const Vec2 axis(std::cos(angle), std::sin(angle));
-  if (isIdentity(reference)) return {surface_->faceCoordinates(p), axis, frame.x_axis, frame.y_axis};
+  const Vec2 center = surface_->faceCoordinates(p);
+  const Vec3 space = frame.fromFace(center);
+  if (isIdentity(reference)) return {center, axis, space, frame.x_axis, frame.y_axis};
   // A unit step along a reference axis is this step in the present face.
-  return {reference(surface_->faceCoordinates(p)), reference.rotate(axis),
+  return {reference(center), reference.rotate(axis), space,
           frame.directionFromFace(reference.rotateBack(Vec2::UnitX())),
           frame.directionFromFace(reference.rotateBack(Vec2::UnitY()))};
 }
@@ -166,8 +168,9 @@ LocalEvaluator::Appearing LocalEvaluator::projected(const SurfacePoint& p, doubl
   out = {projection.cast<float>(), static_cast<float>(projection.determinant() / axis.squaredNorm())};
   // finish() multiplies by the transpose of the projection: what it makes of these are the face's axes.
   const Eigen::Matrix2d back = projection.inverse();
-  return {reference.toFace(surface_->position(p)) + shift, axis.normalized(),
-          face.directionFromFace(back.col(0)), face.directionFromFace(back.col(1))};
+  const Vec3 space = surface_->position(p);
+  return {reference.toFace(space) + shift, axis.normalized(), space, face.directionFromFace(back.col(0)),
+          face.directionFromFace(back.col(1))};
 }
 
 /// Of a kernel's vectors: from coordinates of its face to reference coordinates.
@@ -197,7 +200,6 @@ void LocalEvaluator::fillRows(const KernelSet& kernels) {
                               ? projected(p, angle, supportSurface().frames()[supports_.sources()[i].face],
                                           shifts_[i].cast<double>(), projections_[i])
                               : appearing(p, angle, reference_from_face_[i]);
-      const Vec3 space = surface_->position(p);
       KernelRow& row = rows_[i];
       row.center_x = static_cast<float>(k.center.x());
       row.center_y = static_cast<float>(k.center.y());
@@ -205,9 +207,9 @@ void LocalEvaluator::fillRows(const KernelSet& kernels) {
       row.axis_x = static_cast<float>(k.axis.x() / length);
       row.axis_y = static_cast<float>(k.axis.y() / length);
       row.anisotropy = options_.isotropic ? 0.0f : kernels.anisotropies[i];
-      row.space_x = static_cast<float>(space.x());
-      row.space_y = static_cast<float>(space.y());
-      row.space_z = static_cast<float>(space.z());
+      row.space_x = static_cast<float>(k.space.x());
+      row.space_y = static_cast<float>(k.space.y());
+      row.space_z = static_cast<float>(k.space.z());
       for (Eigen::Index c = 0; c < 3; ++c) {
         row.basis_x[c] = static_cast<float>(k.basis_x[c]);
         row.basis_y[c] = static_cast<float>(k.basis_y[c]);
@@ -280,6 +282,20 @@ Vec2f LocalEvaluator::shiftOf(const SurfacePoint& p) const {
   return place.x - supportSurface().frames()[place.face].toFace(space).cast<float>();
 }
 
+/// Neighbours one after the other, for the memory's sake and for the leaves of large faces. A trainer sorts
+/// its kernels anyway.
+std::vector<std::uint32_t> LocalEvaluator::orderOf(const KernelSet& kernels, bool roughly) const {
+  if (roughly) {
+    std::vector<std::uint32_t> order(kernels.size());
+    std::iota(order.begin(), order.end(), 0u);
+    return order;
+  }
+  std::vector<Vec3> centers(kernels.size());
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    centers[i] = surface_->position(kernels.positions[i]);
+  return hilbertOrder(centers);
+}
+
 void LocalEvaluator::rebuild(const KernelSet& kernels, bool roughly) {
   reference_from_face_.assign(proxy_ == nullptr ? kernels.size() : 0, Rigid2());
   projections_.resize(proxy_ != nullptr ? kernels.size() : 0);
@@ -298,12 +314,7 @@ void LocalEvaluator::rebuild(const KernelSet& kernels, bool roughly) {
       weights_[i] = 1 / (radius * radius);
     }
   }
-  // Neighbours one after the other, for the memory's sake and for the leaves of large faces.
-  std::vector<Vec3> centers(kernels.size());
-  for (std::size_t i = 0; i < kernels.size(); ++i)
-    centers[i] = surface_->position(kernels.positions[i]);
-  const std::vector<std::uint32_t> order = hilbertOrder(centers);
-  centers = {};
+  const std::vector<std::uint32_t> order = orderOf(kernels, roughly);
   const bool known = stored_ != nullptr && stored_->kernelCount() == kernels.size() && !roughly;
   builder_.build(std::move(sources), order, supports_, known ? stored_.get() : nullptr);
   fillRows(kernels);

@@ -64,6 +64,7 @@ class LocalEvaluator final : public Evaluator {
   /// A kernel in reference coordinates, those of the face it had at the last rebuild.
   struct Appearing {
     Vec2 center, axis;
+    Vec3 space;             ///< the centre
     Vec3 basis_x, basis_y;  ///< steps in space that belong to unit steps there
   };
 
@@ -76,6 +77,7 @@ class LocalEvaluator final : public Evaluator {
   void prefetch(std::span<const SurfacePoint> points) const;
   double pairBytes(double pairs) const;
   void rebuild(const KernelSet& kernels, bool roughly);
+  std::vector<std::uint32_t> orderOf(const KernelSet& kernels, bool roughly) const;
   SupportSource sourceOf(const KernelSet& kernels, std::size_t i, bool roughly) const;
   double radiusOf(const KernelSet& kernels, std::size_t i) const;
   void fillRows(const KernelSet& kernels);

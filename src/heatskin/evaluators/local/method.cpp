@@ -63,7 +63,7 @@ MethodTraits methodTraits() {
           .has_lengths = true,
           .tangents = true,
           .straight_through_clamp = false,
-          .rebuild_slowdown = 1,
+          .rebuild_slowdown = 4,  // for kernels that rest when idle; see trainOptions()
           .options = kOptions,
           .reach = reach,
           .make = make};

@@ -136,15 +136,34 @@ void SupportTable::updatePage(std::size_t index, const Change& change, std::vect
       page.developments.push_back(from.developments[at]);
     }
   };
+  const auto putAll = [&](auto& to, const auto& from, const Range& range) {
+    to.insert(to.end(), from.begin() + range.begin, from.begin() + range.begin + range.count);
+  };
   for (std::size_t f = first; f < last; ++f) {
     Range& range = ranges_[f];
     keys.clear();
+    bool same = std::none_of(change.added.begin(), change.added.end(),
+                             [&](const Reached& added) { return added.begin[f] != added.begin[f + 1]; });
     for (std::uint32_t i = range.begin; i < range.begin + range.count; ++i) {
       const std::uint32_t kernel = nameOf(old.kernels[i]);
-      if (kernel != kNone) keys.push_back(std::uint64_t{change.rank[kernel]} << 32 | i);
+      same = same && kernel == old.kernels[i];
+      if (kernel == kNone) continue;
+      const std::uint64_t key = std::uint64_t{change.rank[kernel]} << 32 | i;
+      same = same && (keys.empty() || keys.back() < key);
+      keys.push_back(key);
+    }
+    const auto begin = static_cast<std::uint32_t>(page.kernels.size());
+    if (same) {
+      putAll(page.kernels, old.kernels, range);
+      if (joined_) {
+        putAll(page.charts, old.charts, range);
+      } else {
+        putAll(page.developments, old.developments, range);
+      }
+      range.begin = begin;
+      continue;
     }
     sortAlmostSorted(keys);
-    const auto begin = static_cast<std::uint32_t>(page.kernels.size());
     std::size_t next = 0;  // of the keys
     for (const Reached& added : change.added) {
       for (std::uint32_t n = added.begin[f]; n < added.begin[f + 1]; ++n) {
