@@ -2,7 +2,7 @@
 
 # Verbs hold no algorithm: optimising the option parser's templates would only cost compile time.
 if(NOT HEATSKIN_UNITY)
-  heatskin_pch_owner(heatskin_cli_pch OPTIMISATION ${HEATSKIN_OPTIMISATION_glue}
+  heatskin_pch_owner(heatskin_cli_pch OPTIMISATION ${HEATSKIN_OPTIMISATION_light}
                      HEADERS <CLI/CLI.hpp> <nlohmann/json.hpp>)
   target_include_directories(heatskin_cli_pch SYSTEM PRIVATE ${NLOHMANN_JSON_INCLUDE} ${CLI11_INCLUDE})
 endif()
@@ -13,13 +13,13 @@ add_library(heatskin_verbs OBJECT ${verb_sources})
 add_library(heatskin_benches OBJECT ${bench_sources})
 # Compiled together, the verbs read these headers once anyway.
 if(HEATSKIN_UNITY)
-  target_precompile_headers(heatskin_verbs REUSE_FROM heatskin_pch_glue)
+  target_precompile_headers(heatskin_verbs REUSE_FROM heatskin_pch_light)
 else()
   target_precompile_headers(heatskin_verbs REUSE_FROM heatskin_cli_pch)
 endif()
-target_precompile_headers(heatskin_benches REUSE_FROM heatskin_pch_glue)
-target_compile_options(heatskin_verbs PRIVATE ${HEATSKIN_OPTIMISATION_glue})
-target_compile_options(heatskin_benches PRIVATE ${HEATSKIN_OPTIMISATION_glue})
+target_precompile_headers(heatskin_benches REUSE_FROM heatskin_pch_light)
+target_compile_options(heatskin_verbs PRIVATE ${HEATSKIN_OPTIMISATION_light})
+target_compile_options(heatskin_benches PRIVATE ${HEATSKIN_OPTIMISATION_light})
 # Rooflines are what the processor can do.
 set(rooflines ${bench_sources})
 list(FILTER rooflines INCLUDE REGEX "_roofline\\.cpp$")
