@@ -59,7 +59,7 @@ class FallbackImages {
   };
 
   std::vector<FallbackRequest> requests_;
-  std::vector<Slots> slots_;  // [requests]
+  std::vector<Slots> slots_;                                  // [requests]
   std::map<PrimitiveKey, std::size_t> request_of_primitive_;  // in its own material
   /// By texture, factor and look.
   std::map<std::tuple<int, std::array<float, 4>, std::size_t>, std::size_t> request_of_;

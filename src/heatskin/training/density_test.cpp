@@ -430,7 +430,8 @@ TEST(Density, AfterTheLastStepGapsAreFilledWithoutSplitting) {
     EXPECT_EQ(state.kernels.positions.back().barycentric, probes.points[gap].barycentric);
   }
   // The two cheapest went, not what the first of the two passes had inserted, and no other became shorter.
-  // (Kernel 0 cannot be told by its anisotropy: inserted ones have the same. Those that stay are checked below.)
+  // (Kernel 0 cannot be told by its anisotropy: inserted ones have the same. Those that stay are checked
+  // below.)
   EXPECT_FALSE(present(state, 1));
   EXPECT_TRUE(present(state, 2));
   ASSERT_EQ(state.kernels.size(), 50u);
