@@ -15,6 +15,7 @@ set(HEATSKIN_PUBLIC_HEADERS
   texture/kernel_texture.h
   io/material_slots.h
   io/asset.h
+  io/variants.h
   appearance/slot_appearance.h
   appearance/appearance.h
   product/product.h

@@ -9,6 +9,7 @@
 #include "heatskin/evaluation/evaluation.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/io/material_slots.h"
+#include "heatskin/io/variants.h"
 #include "heatskin/product/product.h"
 
 // and the core, which knows arrays and no files.
