@@ -329,9 +329,9 @@ TEST_F(Outputs, AFullDiskLeavesNoHalfOfAResult) {
     EXPECT_NE(last_.err.find("o.glb: "), std::string::npos) << last_.err;
     EXPECT_EQ(folder_.names(), before) << last_.err;
   }
-  // What was there stays.
+  // What was there stays. (A product of another number of steps may be somewhat smaller.)
   ProcessOptions options;
-  options.file_limit_bytes = static_cast<std::size_t>(whole) - 100;
+  options.file_limit_bytes = static_cast<std::size_t>(whole) / 2;
   const std::string product = folder_.read("p.glb"), toml = folder_.read("p.toml");
   EXPECT_EQ(run(fit("p.glb", {"-q", "--steps", "21"}), options), 1) << last_.err;
   EXPECT_TRUE(folder_.read("p.glb") == product);
