@@ -381,7 +381,7 @@ TEST_F(FitCli, MemoryIsPredictedAndRefusedInTime) {
     EXPECT_GT(estimate, 0.7 * measured) << c.asset << " " << c.kernels << ": " << measured;
     EXPECT_LT(estimate, 1.6 * measured) << c.asset << " " << c.kernels << ": " << measured;
   }
-  expectRefusal({"fit", asset(), "-o", folder_ / "p.glb", "--kernels", "1000000", "--max-memory", "1G"}, 3,
+  expectRefusal({"fit", asset(), "-o", folder_ / "p.glb", "--kernels", "1000000", "--max-memory", "500M"}, 3,
                 "a fit of 1000000 kernels on");
 }
 

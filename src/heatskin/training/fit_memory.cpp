@@ -39,6 +39,10 @@ constexpr double kActing = 20, kFaceRadius = 1.4;
 /// made.
 constexpr double kPerFace = 40, kPerFaceOrdered = 60;
 
+/// What the allocator holds beyond what is in use: spot with 320,000 kernels peaks 9 % above the sum of the
+/// parts.
+constexpr double kAllocator = 1.15;
+
 double supportPairs(double kernels, double faces) {
   const double reach = std::sqrt(kActing * faces / std::max(kernels, 1.0)) + kFaceRadius;
   return kernels * reach * reach;
@@ -86,7 +90,7 @@ double fitBytes(const Surface& surface, const FitConfig& config, const ChannelLa
                             ? kPerSolveProbe * static_cast<double>(solveProbes(options, kernels, 0).count) +
                                   count * (kPerSolvedKernel + channels * kPerChannel)
                             : 0.0;
-  return kBasis + std::max(proxy_peak, kept + std::max({saved, sorted, probed, solved}));
+  return kBasis + std::max(proxy_peak, kAllocator * (kept + std::max({saved, sorted, probed, solved})));
 }
 
 }  // namespace heatskin
