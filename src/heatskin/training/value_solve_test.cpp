@@ -88,6 +88,8 @@ TEST_F(ValueSolve, AnotherTargetIsReachedAndKernelsFarFromItStay) {
       moved = std::max(moved, std::abs(after.channels.row(i)[c] - before.channels.row(i)[c]));
   }
   EXPECT_GT(far, 5u);
+  // Overlapping kernels couple the far ones to those at the edge, less with every kernel between: 0.006 here,
+  // where targets differ by up to 0.4.
   EXPECT_LT(moved, 0.02f);
   // Red and blue are the same in both.
   for (std::size_t i = 0; i < before.size(); ++i)
