@@ -36,11 +36,15 @@ if(HEATSKIN_TESTS)
   heatskin_pch_owner(heatskin_test_pch OPTIMISATION ${HEATSKIN_TEST_OPTIMISATION} LIBS GTest::gtest
                      HEADERS <gtest/gtest.h>)
   set_target_properties(heatskin_test_pch PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  configure_file(cmake/test_paths.cpp.in generated/test_paths.cpp @ONLY)
+  set_source_files_properties(${PROJECT_BINARY_DIR}/generated/test_paths.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endif()
 
 # heatskin_test(TARGET): the flags of all test programs.
 function(heatskin_test target)
   target_link_libraries(${target} PRIVATE heatskin_flags GTest::gtest_main)
+  target_sources(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated/test_paths.cpp)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_options(${target} PRIVATE ${HEATSKIN_TEST_OPTIMISATION})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_precompile_headers(${target} REUSE_FROM heatskin_test_pch)
@@ -131,7 +135,6 @@ function(heatskin_module_tests)
     target_link_libraries(test_${name} PRIVATE Eigen3::Eigen ${libs})
     heatskin_test(test_${name})
     heatskin_unity(test_${name} 8)
-    target_compile_definitions(test_${name} PRIVATE HEATSKIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     gtest_discover_tests(test_${name} TEST_PREFIX "${name}/" DISCOVERY_MODE PRE_TEST
                          PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
   endforeach()

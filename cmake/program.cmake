@@ -61,9 +61,6 @@ if(HEATSKIN_TESTS)
     target_link_libraries(test_cli PRIVATE heatskin fmt::fmt)
     heatskin_test(test_cli)
     heatskin_unity(test_cli 8)
-    target_compile_definitions(test_cli PRIVATE HEATSKIN_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-                               HEATSKIN_BUILD_DIR="${PROJECT_BINARY_DIR}"
-                               HEATSKIN_BINARY_DEFAULT="$<TARGET_FILE:heatskin_cli>")
     gtest_discover_tests(test_cli TEST_PREFIX "cli/" DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
   endif()
 

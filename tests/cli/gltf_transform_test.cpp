@@ -20,6 +20,7 @@
 #include "heatskin/surface/closest_point.h"
 #include "heatskin/surface/sampling.h"
 
+#include "support/paths.h"
 #include "support/products.h"
 #include "support/run_process.h"
 #include "support/temporary_folder.h"
@@ -38,17 +39,17 @@ struct Difference {
 class OtherToolsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto installed = runProcess({"/bin/bash", HEATSKIN_SOURCE_DIR "/scripts/get_npm_packages.sh",
-                                       HEATSKIN_SOURCE_DIR "/tests/gltf_transform", kFolder});
+    const auto installed = runProcess(
+        {"/bin/bash", inSource("scripts/get_npm_packages.sh"), inSource("tests/gltf_transform"), packages_});
     if (installed.exit_code == 77 || installed.timed_out) GTEST_SKIP() << installed.out;
     ASSERT_EQ(installed.exit_code, 0) << installed.out << installed.err;
     // Packages are found from where a script is: ours moves in with the others, under a name of this process.
     package_ = folder_.path() / "package";
     fs::create_directories(package_ / "node_modules");
-    for (const auto& entry : fs::directory_iterator(fs::path(kFolder) / "node_modules"))
+    for (const auto& entry : fs::directory_iterator(fs::path(packages_) / "node_modules"))
       fs::create_directory_symlink(entry.path(), package_ / "node_modules" / entry.path().filename());
-    fs::copy(HEATSKIN_SOURCE_DIR "/packages/gltf-transform",
-             package_ / "node_modules" / "heatskin-gltf-transform", fs::copy_options::recursive);
+    fs::copy(inSource("packages/gltf-transform"), package_ / "node_modules" / "heatskin-gltf-transform",
+             fs::copy_options::recursive);
   }
 
   std::string makeProduct(const std::string& name, const Asset& asset, const ProductFile& file = {}) {
@@ -104,7 +105,7 @@ class OtherToolsTest : public ::testing::Test {
     return out;
   }
 
-  static constexpr const char* kFolder = HEATSKIN_BUILD_DIR "/gltf_transform";
+  const std::string packages_ = inBuild("gltf_transform");
   TemporaryFolder folder_;
   fs::path package_;
 };
@@ -173,8 +174,7 @@ TEST_F(OtherToolsTest, AttachPutsKernelsBackAfterGltfpack) {
          {std::vector<std::string>{}, {"-cc"}, {"-noq"}, {"-ke", "-kn"}, {"-vp", "12"}}) {
       const std::string packed = (folder_.path() / "packed.glb").string();
       std::vector<std::string> command = {
-          "/usr/bin/env", "node", std::string(kFolder) + "/node_modules/gltfpack/cli.js", "-i", product,
-          "-o",           packed};
+          "/usr/bin/env", "node", packages_ + "/node_modules/gltfpack/cli.js", "-i", product, "-o", packed};
       command.insert(command.end(), flags.begin(), flags.end());
       const auto outcome = runProcess(command);
       ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;

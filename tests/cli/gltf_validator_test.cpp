@@ -13,6 +13,7 @@
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/product/product.h"
 
+#include "support/paths.h"
 #include "support/products.h"
 #include "support/run_process.h"
 #include "support/temporary_folder.h"
@@ -25,16 +26,16 @@ using nlohmann::json;
 class ValidatorTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto installed = runProcess({"/bin/bash", HEATSKIN_SOURCE_DIR "/scripts/get_npm_packages.sh",
-                                       HEATSKIN_SOURCE_DIR "/tests/gltf_validator", kFolder});
+    const auto installed = runProcess(
+        {"/bin/bash", inSource("scripts/get_npm_packages.sh"), inSource("tests/gltf_validator"), packages_});
     if (installed.exit_code == 77 || installed.timed_out) GTEST_SKIP() << installed.out;
     ASSERT_EQ(installed.exit_code, 0) << installed.out << installed.err;
   }
 
   /// What the validator says about each file; one process, because starting it costs more than its work.
   std::vector<json> validate(const std::vector<std::vector<std::uint8_t>>& glbs) {
-    std::vector<std::string> command = {"/usr/bin/env", "node",
-                                        HEATSKIN_SOURCE_DIR "/tests/gltf_validator/validate.js", kFolder};
+    std::vector<std::string> command = {"/usr/bin/env", "node", inSource("tests/gltf_validator/validate.js"),
+                                        packages_};
     for (const auto& glb : glbs) {
       const std::string name = std::to_string(command.size()) + ".glb";
       command.push_back(folder_.write(name, {reinterpret_cast<const char*>(glb.data()), glb.size()}));
@@ -83,7 +84,7 @@ class ValidatorTest : public ::testing::Test {
             message.find("/attributes/TEXCOORD_") != std::string::npos);
   }
 
-  static constexpr const char* kFolder = HEATSKIN_BUILD_DIR "/gltf_validator";
+  const std::string packages_ = inBuild("gltf_validator");
   TemporaryFolder folder_;
   std::vector<std::string> names_;
   std::vector<std::vector<std::uint8_t>> glbs_;

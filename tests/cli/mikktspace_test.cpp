@@ -13,6 +13,7 @@
 #include "heatskin/io/asset.h"
 
 #include "support/assets.h"
+#include "support/paths.h"
 #include "support/run_process.h"
 #include "support/tangent_corners.h"
 #include "support/temporary_folder.h"
@@ -26,8 +27,8 @@ using Point = TangentPoint;
 class MikkTSpaceTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto installed = runProcess({"/bin/bash", HEATSKIN_SOURCE_DIR "/scripts/get_npm_packages.sh",
-                                       HEATSKIN_SOURCE_DIR "/tests/mikktspace", kFolder});
+    const auto installed = runProcess(
+        {"/bin/bash", inSource("scripts/get_npm_packages.sh"), inSource("tests/mikktspace"), packages_});
     if (installed.exit_code == 77 || installed.timed_out) GTEST_SKIP() << installed.out;
     ASSERT_EQ(installed.exit_code, 0) << installed.out << installed.err;
   }
@@ -45,8 +46,8 @@ class MikkTSpaceTest : public ::testing::Test {
     const std::string in = folder_.write(
         "corners", {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)});
     const std::string out = folder_ / "tangents";
-    const auto ran = runProcess(
-        {"/usr/bin/env", "node", HEATSKIN_SOURCE_DIR "/tests/mikktspace/tangents.js", kFolder, in, out});
+    const auto ran =
+        runProcess({"/usr/bin/env", "node", inSource("tests/mikktspace/tangents.js"), packages_, in, out});
     EXPECT_EQ(ran.exit_code, 0) << ran.err;
     const std::string bytes = folder_.read("tangents");
     std::vector<Vec4f> tangents(corners.positions.size());
@@ -66,7 +67,7 @@ class MikkTSpaceTest : public ::testing::Test {
     return static_cast<double>(count) / static_cast<double>(a.size());
   }
 
-  static constexpr const char* kFolder = HEATSKIN_BUILD_DIR "/mikktspace";
+  const std::string packages_ = inBuild("mikktspace");
   TemporaryFolder folder_;
 };
 

@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "support/paths.h"
+
 namespace heatskin::testing {
 
 /// $HEATSKIN_ASSETS, or ../shared/assets beside the source tree; empty when neither exists.
@@ -14,8 +16,7 @@ inline std::filesystem::path assetsFolder() {
   if (const char* folder = std::getenv("HEATSKIN_ASSETS"); folder != nullptr && *folder != '\0') {
     if (std::filesystem::is_directory(folder)) return folder;
   }
-  const std::filesystem::path beside =
-      std::filesystem::path(HEATSKIN_SOURCE_DIR) / ".." / "shared" / "assets";
+  const std::filesystem::path beside = inSource("../shared/assets");
   if (std::filesystem::is_directory(beside)) return std::filesystem::canonical(beside);
   return {};
 }

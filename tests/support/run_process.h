@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "support/paths.h"
 #include "support/sanitized.h"
 
 extern char** environ;
@@ -255,11 +256,10 @@ inline ProcessOutcome runProcess(std::vector<std::string> command, const Process
   return outcome;
 }
 
-#ifdef HEATSKIN_BINARY_DEFAULT
 /// The heatskin program under test: $HEATSKIN_BINARY, or the one built beside the tests.
 inline std::string heatskinBinary() {
   const char* given = std::getenv("HEATSKIN_BINARY");
-  return given != nullptr && *given != '\0' ? given : HEATSKIN_BINARY_DEFAULT;
+  return given != nullptr && *given != '\0' ? given : inBuild("heatskin");
 }
 
 /// runProcess of the heatskin program.
@@ -267,6 +267,5 @@ inline ProcessOutcome runHeatskin(std::vector<std::string> arguments, const Proc
   arguments.insert(arguments.begin(), heatskinBinary());
   return runProcess(std::move(arguments), options);
 }
-#endif
 
 }  // namespace heatskin::testing

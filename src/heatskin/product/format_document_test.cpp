@@ -24,6 +24,7 @@
 #include "heatskin/training/config.h"
 
 #include "support/kernel_buffers.h"
+#include "support/paths.h"
 
 namespace heatskin {
 namespace {
@@ -31,7 +32,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string documentText() {
-  std::ifstream file(HEATSKIN_SOURCE_DIR "/docs/format.md");
+  std::ifstream file(testing::inSource("docs/format.md"));
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
