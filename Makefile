@@ -6,7 +6,7 @@ BENCH ?=
 FUZZ_SECONDS ?= 60
 
 .NOTPARALLEL:
-.PHONY: help deps dev-deps build demo test sanitize asan tsan torture lint format fuzz bench install clean
+.PHONY: help deps dev-deps build viewer demo test sanitize asan tsan torture lint format fuzz bench install clean
 
 help:
 	@echo "heatskin: textures without UVs"
@@ -15,6 +15,7 @@ help:
 	@echo "  make test      all tests: build, unit tests, command line, a quick torture, format"
 	@echo
 	@echo "  make build     build/heatskin"
+	@echo "  make viewer    the same with the page of 'heatskin view' (needs npm; make test does it, too)"
 	@echo "  make sanitize  most of them again under AddressSanitizer, UBSan and ThreadSanitizer"
 	@echo "  make asan      all tests under AddressSanitizer and UBSan (build-asan/)"
 	@echo "  make tsan      all tests under ThreadSanitizer (build-tsan/)"
@@ -37,6 +38,10 @@ dev-deps: deps
 	@scripts/install_packages.sh packages-dev.txt
 
 build: deps
+	@scripts/build.sh release $(JOBS) heatskin_cli
+
+viewer: dev-deps
+	@scripts/viewer.sh
 	@scripts/build.sh release $(JOBS) heatskin_cli
 
 demo: build

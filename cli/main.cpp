@@ -50,6 +50,7 @@ constexpr VerbEntry kVerbs[] = {
     {"render",
      "Draw an asset or a product: views, turntable, contact sheet, error and coverage maps, UV atlas",
      makeRender},
+    {"view", "Show products in a web browser, beside what they were fitted to", makeView},
     {"rd", "Compare kernels with UV textures and vertex colours: quality against bytes and seconds", makeRd},
     {"import", "Make a product from a model of the HKTex authors", makeImport},
     {"export", "Write the kernels of a product as a sidecar, or as a model of the HKTex authors", makeExport},

@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "heatskin/base/result.h"
+#include "heatskin/viewing/page.h"
 
 namespace heatskin::cli {
 namespace {
@@ -23,6 +24,7 @@ constexpr Remedy kRemedies[] = {
     {error_code::kOtherShape,
      "; kernels can be attached to the same triangles only, and carrying them over to another shape is not "
      "possible yet"},
+    {error_code::kNoViewer, "; 'make viewer' builds it (it needs npm)"},
     {error_code::kNoCheckpoint, "; start without --resume"},
     {error_code::kDamagedCheckpoint, "; start over without --resume"},
     {error_code::kOtherCheckpoint, " or start over without --resume"},

@@ -78,5 +78,6 @@ std::unique_ptr<Verb> makeDemoAsset();
 std::unique_ptr<Verb> makeDemo();
 std::unique_ptr<Verb> makeBench();
 std::unique_ptr<Verb> makeStudy();
+std::unique_ptr<Verb> makeView();
 
 }  // namespace heatskin::cli

@@ -111,6 +111,12 @@ if(HEATSKIN_TESTS)
     add_test(NAME three/chromium COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/three/three_test.py
                                          $<TARGET_FILE:heatskin_cli> ${PROJECT_BINARY_DIR}/three)
     set_tests_properties(three/chromium PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
+    # The viewer: what it serves and exports, and its page in headless Chromium.
+    foreach(subject server page)
+      add_test(NAME viewer/${subject} COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/viewer/viewer_test.py
+                                              $<TARGET_FILE:heatskin_cli> ${PROJECT_BINARY_DIR}/viewer_tests ${subject})
+      set_tests_properties(viewer/${subject} PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
+    endforeach()
   endif()
 
   # Everything that runs on several threads, for ThreadSanitizer above all.

@@ -756,8 +756,11 @@ class Product {
     return out;
   }
 
-  /** Channels relative to their ranges, and the coverage. Specification: "The colour of a point". */
-  at(triangle, b) {
+  /**
+   * The kernels that make the colour of a point, each as {kernel, weight, ...}; where the weights' sum, the coverage, is above
+   * 1 they are divided by it. Specification: "The colour of a point".
+   */
+  weights(triangle, b) {
     const o = this.options, q = this.position(triangle, b);
     let found = this.table[triangle].map(({kernel, places: c, own}) => {
       const k = this.kernels[kernel], chord = minus(q, k.space), chord2 = dot(chord, chord);
@@ -765,7 +768,7 @@ class Product {
                                    [b[0] * c[0] + b[1] * c[2] + b[2] * c[4] - k.center[0],
                                     b[0] * c[1] + b[1] * c[3] + b[2] * c[5] - k.center[1]];
       const plane2 = x * x + y * y;
-      return {k, c, own, x, y, plane2, d2: chord2 > 1.0001 * plane2 ? chord2 : plane2};
+      return {kernel, k, c, own, x, y, plane2, d2: chord2 > 1.0001 * plane2 ? chord2 : plane2};
     });
     if (found.length > o.candidates)
       found = smallest(found.map(({k, d2}) => d2 * k.weight), o.candidates).map(i => found[i]);
@@ -775,11 +778,16 @@ class Product {
       const a = logistic(k.sharpness * (Math.exp(-d2 * rate / k.length ** 2) - k.threshold));
       return Math.min(Math.max((a - k.floor) / k.range, 0), 1);
     });
-    const relative = this.mean.slice();
-    const kept = smallest(f.map(x => -x), KEPT), coverage = kept.reduce((sum, i) => sum + f[i], 0);
-    for (const i of kept) {
-      const residual = this.vectors.length > 0 ? this.turned(triangle, found[i]) : found[i].k.residual;
-      for (let c = 0; c < relative.length; ++c) relative[c] += f[i] * residual[c] / Math.max(coverage, 1);
+    return smallest(f.map(x => -x), KEPT).map(i => ({...found[i], weight: f[i]}));
+  }
+
+  /** Channels relative to their ranges, and the coverage. Specification: "The colour of a point". */
+  at(triangle, b) {
+    const relative = this.mean.slice(), kept = this.weights(triangle, b);
+    const coverage = kept.reduce((sum, {weight}) => sum + weight, 0);
+    for (const pair of kept) {
+      const residual = this.vectors.length > 0 ? this.turned(triangle, pair) : pair.k.residual;
+      for (let c = 0; c < relative.length; ++c) relative[c] += pair.weight * residual[c] / Math.max(coverage, 1);
     }
     for (const c of this.vectors) {  // not longer than R, which is 1/2 relative to the range
       const x = relative[c] - 0.5, y = relative[c + 1] - 0.5, much = Math.max(2 * Math.hypot(x, y), 1);

@@ -6,6 +6,8 @@ cd "$(dirname "$0")/.."
 jobs=${1:-$(nproc)}
 . scripts/stages.sh
 
+say "viewer's page"
+scripts/viewer.sh || [ $? -eq 77 ] || exit 1
 say "build, release"
 if stage build_release scripts/build.sh release "$jobs"; then
   say "tests, release"

@@ -1,4 +1,4 @@
-import type { BufferGeometry, DataTexture, Material } from 'three';
+import type { BufferGeometry, DataTexture, Material, MeshBasicMaterial } from 'three';
 import type { GLTF, GLTFLoaderPlugin, GLTFParser } from 'three/examples/jsm/loaders/GLTFLoader.js';
 
 export declare const HSK_KERNEL_TEXTURE: 'HSK_kernel_texture';
@@ -9,7 +9,7 @@ export type HeatskinOutcome = { shown: true; product: unknown; tables: KernelTab
 /** GLTFLoader's plugin: `loader.register((parser) => new HSKKernelTexture(parser))`. */
 export declare class HSKKernelTexture implements GLTFLoaderPlugin {
   readonly name: string;
-  constructor(parser: GLTFParser);
+  constructor(parser: GLTFParser, options?: { variant?: string });
   afterRoot(gltf: GLTF): Promise<void>;
 }
 
@@ -20,8 +20,19 @@ export declare class KernelTables {
   readonly records: DataTexture;
   readonly kernels: DataTexture;
   readonly most: number;
+  readonly stride: number;
   dispose(): void;
 }
 
 export declare function attachCorners(geometry: BufferGeometry, product: unknown, mesh: number, primitive: number, first: number): BufferGeometry;
 export declare function patchMaterial<M extends Material>(original: M, tables: KernelTables, groups: unknown[]): M;
+
+/**
+ * A material that shows what `code` (GLSL that sets diffuseColor, in linear units) says instead of a lit colour, for views that explain a texture:
+ * call heatskinEvaluate() in it, then use heatskinCoverage, vHeatskinFace or what channelExpression() gives.
+ */
+export declare function inspectionMaterial(original: Material, tables: KernelTables, code: string, declarations?: string,
+                                           uniforms?: Record<string, { value: unknown }>): MeshBasicMaterial;
+
+/** GLSL for the value of one of the product's channel groups, after heatskinEvaluate(). */
+export declare function channelExpression(product: unknown, group: unknown): string;

@@ -6,10 +6,11 @@
 import { Group, Matrix4, Mesh } from 'three';
 import './read_product.js';
 import { KernelTables, attachCorners } from './tables.js';
-import { patchMaterial, shownGroups } from './materials.js';
+import { channelExpression, inspectionMaterial, patchMaterial, shownGroups } from './materials.js';
 
 export const HSK_KERNEL_TEXTURE = 'HSK_kernel_texture';
-export { KernelTables, attachCorners, patchMaterial };
+const KHR_VARIANTS = 'KHR_materials_variants';
+export { KernelTables, attachCorners, channelExpression, inspectionMaterial, patchMaterial };
 
 const { Product, Gltf, FormatError } = globalThis.heatskin;
 
@@ -101,9 +102,11 @@ function separateInstances(instanced) {
  * reason} where the file has kernels that cannot be shown, and its fallback is. Files without kernels are left alone.
  */
 export class HSKKernelTexture {
-  constructor(parser) {
+  /** `variant`: the name of a material variant (KHR_materials_variants) whose values and materials are shown. */
+  constructor(parser, { variant } = {}) {
     this.name = HSK_KERNEL_TEXTURE;
     this.parser = parser;
+    this.variant = variant;
   }
 
   async afterRoot(gltf) {
@@ -118,7 +121,9 @@ export class HSKKernelTexture {
   }
 
   async show() {
-    const { parser } = this, product = await Product.from(await ParsedGltf.open(parser)), tables = new KernelTables(product);
+    const { parser, variant } = this, product = await Product.from(await ParsedGltf.open(parser), variant);
+    const tables = new KernelTables(product), names = parser.json.extensions?.[KHR_VARIANTS]?.variants || [];
+    const number = names.findIndex(({ name }) => name === variant);
     const nodes = await Promise.all((parser.json.nodes || []).map((_, i) => parser.getDependency('node', i)));
     const isNode = new Set(nodes), meshes = new Map(), patched = new Map();
     for (const { node, placement, primitive, first } of product.parts) {
@@ -128,7 +133,12 @@ export class HSKKernelTexture {
         meshes.set(key, object.isInstancedMesh ? separateInstances(object) : [object]);
       }
       const mesh = meshes.get(key)[placement], definition = parser.json.meshes[parser.json.nodes[node].mesh].primitives[primitive];
-      const groups = mesh.isMesh ? shownGroups(product, definition.material ?? -1) : [];
+      const mapped = definition.extensions?.[KHR_VARIANTS]?.mappings?.find(({ variants }) => variants.includes(number));
+      if (mesh.isMesh && mapped) {
+        mesh.material = await parser.getDependency('material', mapped.material);
+        parser.assignFinalMaterial(mesh);
+      }
+      const groups = mesh.isMesh ? shownGroups(product, (mapped ?? definition).material ?? -1) : [];
       if (groups.length === 0) continue;
       mesh.geometry = attachCorners(mesh.geometry, product, parser.json.nodes[node].mesh, primitive, first);
       const name = `${mesh.material.uuid} ${groups.map((group) => group.name)}`;

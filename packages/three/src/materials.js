@@ -1,5 +1,6 @@
 // Which channel goes where in three's materials.
 
+import { MeshBasicMaterial } from 'three';
 import { NORMAL_FUNCTION, VERTEX_CODE, VERTEX_DECLARATIONS, fragmentDeclarations } from './shader.js';
 
 /** Ambient occlusion as three applies it (aomap_fragment). */
@@ -116,3 +117,23 @@ export function patchMaterial(original, tables, groups) {
 function after(code, chunk, added) {
   return code.replace(`#include <${chunk}>`, (include) => `${include}\n${added}`);
 }
+
+/**
+ * A material that shows what `code` says instead of a lit colour: GLSL that sets diffuseColor (linear) and may use
+ * heatskinValues, heatskinCoverage, vHeatskinFace and whatever `declarations` declares. For views that explain a texture.
+ */
+export function inspectionMaterial(original, tables, code, declarations = '', uniforms = {}) {
+  const material = new MeshBasicMaterial({ side: original.side, toneMapped: false });
+  material.onBeforeCompile = (shader) => {
+    Object.assign(shader.uniforms, uniforms, {
+      heatskinFaces: { value: tables.faces }, heatskinRecords: { value: tables.records }, heatskinKernels: { value: tables.kernels },
+    });
+    shader.vertexShader = after(after(shader.vertexShader, 'common', VERTEX_DECLARATIONS), 'begin_vertex', VERTEX_CODE);
+    shader.fragmentShader = after(after(shader.fragmentShader, 'common', fragmentDeclarations(tables) + declarations),
+                                  'color_fragment', code);
+  };
+  material.customProgramCacheKey = () => `heatskin inspection ${code} ${declarations} ${fragmentDeclarations(tables)}`;
+  return material;
+}
+
+export { valueOf as channelExpression };

@@ -1,0 +1,291 @@
+"""`heatskin view`: its server, its exported pages, and the viewer in headless Chromium.
+
+    viewer_test.py HEATSKIN PACKAGES_FOLDER server|page [PICTURES_FOLDER]
+
+Exits with 77 (skipped) and says why when the program was built without the page, or node, npm, the packages or Chromium are not to be had.
+"""
+import concurrent.futures
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import urllib.parse
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SKIPPED = 77
+LEVEL = 1 / 255
+SMALL = ["--preset", "compact", "--kernels", "1500", "--steps", "40", "--no-eval", "-q"]
+HEATSKIN = PACKAGES = FOLDER = PICTURES = None
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(SKIPPED)
+
+
+def run(command, **options):
+    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout
+
+
+def path(name):
+    return os.path.join(FOLDER, name)
+
+
+def prepare():
+    run([HEATSKIN, "demo-asset", "-o", path("pumpkin.glb"), "--resolution", "1200", "--texture", "256", "-q"])
+    run([HEATSKIN, "fit", path("pumpkin.glb"), "-o", path("fit.glb")] + SMALL)
+    trial = subprocess.run([HEATSKIN, "view", path("fit.glb"), "--reference", path("pumpkin.glb"), "--single", path("one.html"), "-q"],
+                           capture_output=True, text=True)
+    if "without the viewer's page" in trial.stderr:
+        skip("the program was built without the viewer's page; 'make viewer' builds it")
+    if trial.returncode != 0:
+        sys.exit(trial.stderr)
+
+
+class Server:
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([HEATSKIN, "view", *arguments, "-q"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+        parts = urllib.parse.urlparse(self.address)
+        self.host, self.port, self.path = parts.hostname, parts.port, parts.path
+
+    def get(self, target, method="GET", **headers):
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=60)
+        try:
+            connection.request(method, target, headers=headers)
+            answer = connection.getresponse()
+            return answer.status, dict(answer.getheaders()), answer.read()
+        finally:
+            connection.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGINT)
+        self.code = self.process.wait(timeout=60)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+class ServerTest(unittest.TestCase):
+    def test_serves_the_page_and_the_files_alone(self):
+        with Server(path("fit.glb"), "--reference", path("pumpkin.glb")) as server:
+            self.assertEqual(server.host, "127.0.0.1")
+            self.assertGreaterEqual(len(server.path.strip("/")), 32)
+            status, headers, page = server.get(server.path)
+            self.assertEqual(status, 200)
+            self.assertIn("frame-ancestors 'none'", headers["Content-Security-Policy"])
+            self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+            self.assertNotIn(b"HEATSKIN_NONCE", page)
+            for i, name in enumerate(["fit.glb", "pumpkin.glb"]):
+                status, _, body = server.get(f"{server.path}files/{i}.glb")
+                self.assertEqual((status, body), (200, open(path(name), "rb").read()))
+            status, headers, body = server.get(f"{server.path}files/0.glb", Range="bytes=4-7")
+            self.assertEqual((status, body), (206, open(path("fit.glb"), "rb").read()[4:8]))
+            refused = ["/", "/files/0.glb", server.path[:-2] + "x/", f"{server.path}files/2.glb", f"{server.path}files/../../etc/passwd",
+                       f"{server.path}..%2f..%2fetc%2fpasswd", f"{server.path}/etc/passwd", f"{server.path}index.html"]
+            for target in refused:
+                self.assertEqual(server.get(target)[0], 404, target)
+            self.assertEqual(server.get(server.path, Host="evil.example")[0], 404)
+            self.assertEqual(server.get(server.path, Host=f"evil.example:{server.port}")[0], 404)
+            for method in ["POST", "PUT", "DELETE"]:
+                self.assertGreaterEqual(server.get(server.path, method)[0], 400, method)
+            with socket.socket() as other:  # loopback alone: no other address of this machine answers
+                addresses = {a[4][0] for a in socket.getaddrinfo(socket.gethostname(), None, socket.AF_INET)} - {"127.0.0.1", "127.0.1.1"}
+                for address in addresses:
+                    other.settimeout(2)
+                    self.assertNotEqual(other.connect_ex((address, server.port)), 0)
+        self.assertEqual(server.code, 0)
+
+    def test_nonces_and_tokens_differ(self):
+        with Server(path("fit.glb")) as one, Server(path("fit.glb")) as two:
+            self.assertNotEqual(one.path, two.path)
+            nonces = {one.get(one.path)[1]["Content-Security-Policy"] for _ in range(3)}
+            self.assertEqual(len(nonces), 3)
+
+    def test_two_hundred_clients_and_slow_ones(self):
+        expected = open(path("fit.glb"), "rb").read()
+        with Server(path("fit.glb")) as server:
+            slow = [socket.create_connection((server.host, server.port)) for _ in range(20)]
+            for one in slow:
+                one.sendall(b"GET / HTTP/1.1\r\nHost:")  # and never more
+            with concurrent.futures.ThreadPoolExecutor(200) as pool:
+                answers = list(pool.map(lambda _: server.get(f"{server.path}files/0.glb"), range(200)))
+            self.assertTrue(all(status == 200 and body == expected for status, _, body in answers))
+            begin = time.monotonic()
+            for one in slow:
+                one.settimeout(60)
+                try:
+                    while one.recv(4096):
+                        pass
+                except ConnectionError:
+                    pass
+                one.close()
+            self.assertLess(time.monotonic() - begin, 60)
+
+    def test_refuses_what_it_cannot_do(self):
+        def fails(code, *arguments):
+            outcome = subprocess.run([HEATSKIN, "view", *arguments], capture_output=True, text=True, timeout=120)
+            self.assertEqual(outcome.returncode, code, outcome.stderr)
+            self.assertEqual(len(outcome.stderr.strip().splitlines()), 1, outcome.stderr)
+            return outcome.stderr
+        open(path("broken.glb"), "wb").write(b"glTF but no more")
+        fails(3, path("broken.glb"))
+        fails(3, path("missing.glb"))
+        fails(2, path("fit.glb"), "--single", path("x.html"), "--open")
+        fails(2, path("fit.glb"), "--reference", path("fit.glb"), "--reference", path("fit.glb"))
+        with Server(path("fit.glb")) as server:
+            self.assertIn("in use", fails(1, path("fit.glb"), "--port", str(server.port)))
+
+    def test_exports_a_folder(self):
+        run([HEATSKIN, "view", path("fit.glb"), "--reference", path("pumpkin.glb"), "--export", path("site"), "-q"])
+        self.assertEqual(sorted(os.listdir(path("site"))), ["files", "index.html"])
+        self.assertEqual(open(path("site/files/1.glb"), "rb").read(), open(path("pumpkin.glb"), "rb").read())
+        self.assertIn('"url":"files/0.glb"', open(path("site/index.html")).read())
+
+
+class PageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.address = "file://" + path("one.html")
+
+    def drive(self, job, file="", address=None):
+        script = os.path.join(ROOT, "tests", "viewer", "drive.js")
+        outcome = subprocess.run(["node", script, PACKAGES, CHROMIUM, address or self.address, job, PICTURES, file],
+                                 capture_output=True, text=True, timeout=900)
+        self.assertEqual(outcome.returncode, 0, outcome.stderr)
+        found = json.loads(outcome.stdout)
+        self.assertEqual(found["problems"], [])
+        return found
+
+    def test_every_view_shows_something(self):
+        colors = self.drive("views")["colors"]
+        self.assertTrue({"mode lit", "mode unlit", "mode footprints", "mode coverage", "mode faces", "mode channel:base_color", "compare side",
+                         "compare slider", "compare difference", "wireframe"} <= set(colors), colors)
+        self.assertGreater(min(count for name, count in colors.items() if name != "mode coverage"), 50, colors)
+
+    def test_picked_colors_are_those_of_query(self):
+        found = self.drive("picks")["found"]
+        self.assertGreater(len(found), 15)
+        lines = [f"{p['triangle']},{','.join(map(repr, p['barycentric']))}" for p in found]
+        open(path("picked.csv"), "w").write("face,b0,b1,b2\n" + "\n".join(lines) + "\n")
+        run([HEATSKIN, "query", path("fit.glb"), "--points", path("picked.csv"), "-o", path("colors.csv"), "-q"])
+        rows = [list(map(float, line.split(","))) for line in open(path("colors.csv")).read().split()[1:]]
+        apart = [abs(a - b) for p, row in zip(found, rows) for a, b in zip(p["color"], row)]
+        self.assertLess(max(apart), LEVEL)
+        planted = [abs(a - b) for p, row in zip(found, rows[1:]) for a, b in zip(p["color"], row)]
+        self.assertGreater(max(planted), LEVEL)
+        self.assertTrue(all(1 <= p["rows"] <= 12 for p in found))
+
+    def test_budget(self):
+        found = self.drive("budget")
+        out = found["out"]
+        decibels = [float(o["says"].split()[0]) for o in out[:-1]]
+        self.assertEqual(decibels, sorted(decibels))
+        self.assertIn("The same colours", out[-1]["says"])
+        self.assertEqual(out[0]["count"].split()[0], "0")
+        self.assertLess(out[0]["colors"], out[2]["colors"])
+
+    def test_saved_pictures(self):
+        sys.path.insert(0, os.path.join(ROOT, "tests", "viewer"))
+        found = self.drive("picture")
+        for transparent, alphas in [("true", 2), ("false", 1)]:
+            width, height, channels, seen = png_alphas(found[transparent]["file"])
+            self.assertEqual(max(width, height), 512)
+            self.assertEqual(found[transparent]["name"], "fit.png")
+            self.assertGreaterEqual(len(seen), alphas) if transparent == "true" else self.assertEqual(seen, {255})
+            self.assertTrue(channels == 4 or seen == {255})
+
+    def test_keyboard_alone_and_links(self):
+        found = self.drive("keyboard")
+        self.assertEqual(found["reached"], "canvas")
+        self.assertNotEqual(found["before"], found["hash"])
+        self.assertEqual(found["left"], {"mode": "unlit", "compare": "original"})
+        self.assertEqual(found["restored"], found["left"])
+        self.assertEqual(found["toggled"]["compare"], "kernels")
+        self.assertGreater(found["picked"], 1)
+
+    def test_dropped_file(self):
+        found = self.drive("drop", path("pumpkin.glb"))
+        self.assertGreater(found["colors"], 50)
+        self.assertEqual(found["message"], "")
+
+    def test_phone(self):
+        found = self.drive("phone")
+        self.assertLessEqual(found["widths"][0], found["widths"][1])
+        self.assertGreater(found["colors"], 50)
+
+    def test_accessible(self):
+        found = self.drive("accessibility")
+        self.assertEqual((found["light"], found["dark"]), ([], []))
+
+    def test_without_webgl(self):
+        self.assertIn("WebGL2", self.drive("no_webgl")["message"])
+
+    def test_served_page_under_its_content_security_policy(self):
+        with Server(path("fit.glb"), "--reference", path("pumpkin.glb")) as server:
+            found = self.drive("phone", address=server.address)
+            self.assertGreater(found["colors"], 50)
+
+
+def png_alphas(file):
+    """Width, height, channels and the alpha values of an 8-bit PNG."""
+    import struct
+    import zlib
+    data = open(file, "rb").read()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at, packed = 8, b""
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        body = data[at + 8:at + 8 + length]
+        if kind == b"IHDR":
+            width, height, depth, color = struct.unpack(">IIBB", body[:10])
+        if kind == b"IDAT":
+            packed += body
+        at += 12 + length
+    channels = {2: 3, 6: 4}[color]
+    assert depth == 8
+    raw, stride, before, seen = zlib.decompress(packed), channels * width, bytearray(channels * width), set()
+    for row in range(height):
+        kind, line = raw[row * (stride + 1)], bytearray(raw[row * (stride + 1) + 1:(row + 1) * (stride + 1)])
+        for i in range(stride):
+            left, up = line[i - channels] if i >= channels else 0, before[i]
+            corner = before[i - channels] if i >= channels else 0
+            p = left + up - corner
+            nearest = min((abs(p - left), 0, left), (abs(p - up), 1, up), (abs(p - corner), 2, corner))[2]
+            line[i] = (line[i] + [0, left, up, (left + up) // 2, nearest][kind]) & 255
+        before = line
+        seen |= set(line[3::4]) if channels == 4 else {255}
+    return width, height, channels, seen
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 4 or sys.argv[3] not in ("server", "page"):
+        sys.exit(__doc__)
+    HEATSKIN, PACKAGES = sys.argv[1], os.path.abspath(sys.argv[2])
+    CHROMIUM = next((shutil.which(name) for name in ("chromium", "chromium-browser", "google-chrome") if shutil.which(name)), None)
+    with tempfile.TemporaryDirectory() as FOLDER:
+        PICTURES = os.path.abspath(sys.argv[4]) if len(sys.argv) > 4 else FOLDER
+        os.makedirs(PICTURES, exist_ok=True)
+        if sys.argv[3] == "page":
+            if not shutil.which("node"):
+                skip("node is not installed")
+            if CHROMIUM is None:
+                skip("chromium is not installed; 'make dev-deps' installs it")
+            command = ["/bin/bash", os.path.join(ROOT, "scripts", "get_npm_packages.sh"), os.path.join(ROOT, "tests", "viewer"), PACKAGES]
+            installed = subprocess.run(command, capture_output=True, text=True)
+            if installed.returncode == SKIPPED:
+                skip(installed.stdout.strip())
+            if installed.returncode != 0:
+                sys.exit(installed.stdout + installed.stderr)
+        prepare()
+        suite = unittest.defaultTestLoader.loadTestsFromTestCase(ServerTest if sys.argv[3] == "server" else PageTest)
+        sys.exit(0 if unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful() else 1)

@@ -1,0 +1,2 @@
+// Stands for node's fs, which pages do not have.
+export default {};
