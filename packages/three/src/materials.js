@@ -1,6 +1,6 @@
 // Which channel goes where in three's materials.
 
-import { NORMAL_FUNCTION, VERTEX_CODE, VERTEX_DECLARATIONS, fragmentDeclarations } from './shader.js';
+import { NORMAL_FUNCTION, fragmentDeclarations, vertexCode, vertexDeclarations } from './shader.js';
 
 /** Ambient occlusion as three applies it (aomap_fragment). */
 const OCCLUSION = (value) => /* glsl */`
@@ -95,7 +95,8 @@ export function patchMaterial(original, tables, groups) {
     Object.assign(shader.uniforms, {
       heatskinFaces: { value: tables.faces }, heatskinRecords: { value: tables.records }, heatskinKernels: { value: tables.kernels },
     });
-    shader.vertexShader = after(after(shader.vertexShader, 'common', VERTEX_DECLARATIONS), 'begin_vertex', VERTEX_CODE);
+    if (tables.proxy) Object.assign(shader.uniforms, { heatskinProxy: { value: tables.proxy }, heatskinLists: { value: tables.lists } });
+    shader.vertexShader = after(after(shader.vertexShader, 'common', vertexDeclarations(tables)), 'begin_vertex', vertexCode(tables));
     let fragment = after(shader.fragmentShader, 'common', fragmentDeclarations(tables) + (names.has('normal') ? NORMAL_FUNCTION : ''));
     const added = new Map();
     for (const group of shown) {
