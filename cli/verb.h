@@ -73,6 +73,7 @@ std::unique_ptr<Verb> makeRd();
 std::unique_ptr<Verb> makeImport();
 std::unique_ptr<Verb> makeExport();
 std::unique_ptr<Verb> makeAttach();
+std::unique_ptr<Verb> makeBake();
 std::unique_ptr<Verb> makeCompare();
 std::unique_ptr<Verb> makeDemoAsset();
 std::unique_ptr<Verb> makeDemo();

@@ -114,6 +114,10 @@ if(HEATSKIN_TESTS)
     add_test(NAME three/chromium COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/three/three_test.py
                                          $<TARGET_FILE:heatskin_cli> ${PROJECT_BINARY_DIR}/three)
     set_tests_properties(three/chromium PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
+    # A baked product in Blender, where that is installed (it is no package of ours), beside our own picture.
+    add_test(NAME blender/baked COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/blender/blender_test.py
+                                        $<TARGET_FILE:heatskin_cli> ${PROJECT_BINARY_DIR}/blender)
+    set_tests_properties(blender/baked PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
   endif()
 
   # Everything that runs on several threads, for ThreadSanitizer above all.
