@@ -55,6 +55,8 @@ constexpr VerbEntry kVerbs[] = {
     {"export", "Write the kernels of a product as a sidecar, or as a model of the HKTex authors", makeExport},
     {"attach", "Put the kernels of a product back into a file that other programs have worked on",
      makeAttach},
+    {"transfer", "Put the look of a product or an asset onto another mesh of the shape", makeTransfer},
+    {"lod", "Write levels of detail of a product: fewer triangles and kernels, the same look", makeLod},
     {"compare", "Measure how two pictures differ: PSNR, SSIM, MS-SSIM, FLIP, LPIPS", makeCompare},
     {"demo-asset", "Write the built-in pumpkin as a GLB", makeDemoAsset},
     {"demo", "Generate, fit and evaluate the built-in pumpkin, with a report; needs no input file", makeDemo},

@@ -21,8 +21,8 @@ constexpr Remedy kRemedies[] = {
     {error_code::kOtherGeometry,
      "; 'heatskin attach PRODUCT --to FILE' attaches those of the original product"},
     {error_code::kOtherShape,
-     "; kernels can be attached to the same triangles only, and carrying them over to another shape is not "
-     "possible yet"},
+     "; kernels can be attached to the same triangles only; 'heatskin transfer PRODUCT --onto FILE' carries "
+     "their look over to another mesh of the shape"},
     {error_code::kNoCheckpoint, "; start without --resume"},
     {error_code::kDamagedCheckpoint, "; start over without --resume"},
     {error_code::kOtherCheckpoint, " or start over without --resume"},
