@@ -57,6 +57,7 @@ constexpr VerbEntry kVerbs[] = {
      makeAttach},
     {"transfer", "Put the look of a product or an asset onto another mesh of the shape", makeTransfer},
     {"lod", "Write levels of detail of a product: fewer triangles and kernels, the same look", makeLod},
+    {"edit", "Change the mesh or the look of a product in places; all other kernels stay as they are", makeEdit},
     {"compare", "Measure how two pictures differ: PSNR, SSIM, MS-SSIM, FLIP, LPIPS", makeCompare},
     {"demo-asset", "Write the built-in pumpkin as a GLB", makeDemoAsset},
     {"demo", "Generate, fit and evaluate the built-in pumpkin, with a report; needs no input file", makeDemo},

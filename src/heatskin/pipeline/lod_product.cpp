@@ -30,9 +30,6 @@ constexpr std::size_t kLeastTriangles = 16, kLeastKernels = 16;
 /// Levels far away are coarse: points further apart than this part of the longest side do not match.
 constexpr double kFarApart = 0.1;
 
-/// Merged kernels are to find their place again.
-constexpr RefitOptions kMergedRefit{300, 0.6};
-
 double longestSide(const Surface& surface) {
   return 2 / surface.surfaceFromAsset().scale;
 }
@@ -90,7 +87,7 @@ Result<LodLevel> makeLevel(const LoadedProduct& loaded, const LodOptions& option
     level.refit =
         refitKernels(*surface, target, **evaluator, all,
                      configFor(product.options, kernels.size(), options.seed),
-                     merged ? kMergedRefit : RefitOptions(), kernels);
+                     RefitOptions(), kernels);
   }
   std::vector<std::vector<std::uint32_t>> constants;
   for (const Mesh& m : mesh->meshes)

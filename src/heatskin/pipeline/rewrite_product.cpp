@@ -10,6 +10,7 @@
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/operators/preprocessing_cache.h"
+#include "heatskin/pipeline/fallback_texture.h"
 #include "heatskin/product/product_writer.h"
 #include "heatskin/surface/sampling.h"
 
@@ -49,7 +50,13 @@ Result<RewrittenProduct> rewriteProduct(const Asset& asset, std::shared_ptr<cons
   auto texture = KernelTexture::create(writer->surface(), writer->kernels(), options, preparation,
                                        writer->constants());
   if (!texture) return texture.error();
-  auto bytes = writer->finish(*texture);
+  std::vector<FallbackImage> images;
+  if (!writer->fallbackRequests().empty()) {
+    auto baked = bakeFallback(*texture, asset, writer->fallbackRequests());
+    if (!baked) return baked.error();
+    images = std::move(*baked);
+  }
+  auto bytes = writer->finish(*texture, images);
   if (!bytes) return bytes.error();
   auto read = readGltfBytes(*bytes, "product.glb");
   if (!read) return failure(read.error().message);

@@ -38,6 +38,11 @@ double EditRegion::weight(const Vec3& place) const {
   return falloff(nearestOnPath(path, place).second, radius, hardness);
 }
 
+void limitTo(EditOperation& operation, const EditOperation& mask) {
+  operation.within.insert(operation.within.end(), mask.within.begin(), mask.within.end());
+  operation.without.insert(operation.without.end(), mask.without.begin(), mask.without.end());
+}
+
 Result<LookEdit> LookEdit::create(std::vector<EditOperation> operations, const Surface& surface,
                                   const ChannelLayout& layout) {
   LookEdit edit;
@@ -83,6 +88,12 @@ double LookEdit::weight(const EditOperation& operation, std::size_t number,
     const auto [nearest, distance] = nearestOnPath(region.path, place);
     if (!(normals_[number][r][nearest].dot(normal) > 0)) continue;
     weight = std::max(weight, falloff(distance, region.radius, region.hardness));
+  }
+  for (const std::vector<EditRegion>& list : operation.within) {
+    double inside = 0;
+    for (const EditRegion& region : list)
+      inside = std::max(inside, region.weight(place));
+    weight *= inside;
   }
   for (const EditRegion& region : operation.without)
     weight *= 1 - region.weight(place);
@@ -173,6 +184,13 @@ std::vector<std::uint8_t> LookEdit::faces() const {
       size = std::max(size, (corner - center).norm());
     for (std::size_t o = 0; o < operations_.size() && inside[f] == 0; ++o) {
       const EditOperation& operation = operations_[o];
+      const auto near = [&](const EditRegion& region) {
+        return nearestOnPath(region.path, center).second <= region.radius + size;
+      };
+      const bool masked = std::any_of(
+          operation.within.begin(), operation.within.end(),
+          [&](const std::vector<EditRegion>& list) { return std::none_of(list.begin(), list.end(), near); });
+      if (masked) continue;
       inside[f] = operation.regions.empty() ? 1 : 0;
       for (std::size_t r = 0; r < operation.regions.size() && inside[f] == 0; ++r) {
         const EditRegion& region = operation.regions[r];

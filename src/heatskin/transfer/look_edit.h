@@ -43,7 +43,8 @@ struct EditOperation {
   enum class Kind : std::uint8_t { kPaint, kRecolor };
   Kind kind = Kind::kPaint;
   std::vector<EditRegion> regions;  ///< where; empty: everywhere (recolouring only)
-  std::vector<EditRegion> without;  ///< what of it is left out
+  std::vector<std::vector<EditRegion>> within;  ///< only inside one of each list; empty: everywhere
+  std::vector<EditRegion> without;              ///< and not inside these
   double opacity = 1;
 
   // Painting.
@@ -57,6 +58,9 @@ struct EditOperation {
   double gamma = 1;                       ///< of the levels: x^(1 / gamma)
   std::array<std::vector<float>, 3> table;  ///< of red, green and blue, evenly spaced over [0, 1]; or empty
 };
+
+/// Limits an operation to the `within` and `without` of a mask as well.
+void limitTo(EditOperation& operation, const EditOperation& mask);
 
 /// Weights and new values of operations on one surface. The surface must outlive it.
 class LookEdit {

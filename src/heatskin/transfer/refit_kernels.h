@@ -59,8 +59,8 @@ class RegionTarget final : public FitTarget {
 FitConfig configFor(const EvaluatorOptions& evaluator, std::size_t kernels, std::uint64_t seed);
 
 struct RefitOptions {
-  int steps = 150;    ///< of all parameters; 0: the values alone, by least squares
-  double pace = 0.3;  ///< learning rates of the first of them, as a part of those that begin a fit
+  int steps = 300;    ///< of all parameters; 0: the values alone, by least squares
+  double pace = 0.6;  ///< learning rates of the first of them, as a part of those that begin a fit
 };
 
 /// What it took; counts do not depend on the machine.
