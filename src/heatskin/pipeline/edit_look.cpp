@@ -103,7 +103,7 @@ Result<EditOutcome> finished(const LoadedProduct& loaded, const KernelSet& kerne
   const Product& product = loaded.product;
   const auto constants = primitiveConstants(product);
   auto written = rewriteProduct(product.asset, product.surface, kernels, product.options, product.info,
-                                sameFile(product, constants), options.open);
+                                sameFile(product, constants), options.open, positionBits(product));
   if (!written) return written.error();
   outcome.bytes = std::move(written->bytes);
   outcome.stored.emplace(std::move(written->stored));

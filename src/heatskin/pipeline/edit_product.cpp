@@ -227,8 +227,10 @@ Result<EditOutcome> edited(const LoadedProduct& loaded, Asset changed, const Edi
   ProductFile file;
   const auto constants = constantsOf(product, *mesh, *surface, changes);
   if (!outcome.look_of_mesh) file.constants = &constants;
+  file.charts = product.chart_bytes > 0;
   auto written =
-      rewriteProduct(*mesh, surface, kernels, product.options, product.info, file, options.open);
+      rewriteProduct(*mesh, surface, kernels, product.options, product.info, file, options.open,
+                     positionBits(product));
   if (!written) return written.error();
   outcome.bytes = std::move(written->bytes);
   outcome.stored.emplace(std::move(written->stored));

@@ -24,9 +24,9 @@ inline constexpr std::string_view kEditLookNames[] = {"auto", "mesh", "product"}
 
 struct EditOptions {
   EditLook look = EditLook::kAuto;
-  std::size_t samples = 200'000;  ///< for the figures
+  std::size_t samples = 50'000;  ///< for the figures
   std::uint64_t seed = 1;
-  RefitOptions refit = {250, 0.8};
+  RefitOptions refit = {150, 0.8};
   OpenOptions open;
 };
 

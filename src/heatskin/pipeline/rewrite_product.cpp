@@ -7,7 +7,9 @@
 
 #include "heatskin/base/files.h"
 #include "heatskin/evaluation/pictures.h"
+#include "heatskin/io/glb_builder.h"
 #include "heatskin/io/glb_writer.h"
+#include "heatskin/io/gltf_container.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/pipeline/fallback_texture.h"
@@ -39,9 +41,9 @@ std::vector<std::vector<std::uint32_t>> primitiveConstants(const Product& produc
 Result<RewrittenProduct> rewriteProduct(const Asset& asset, std::shared_ptr<const Surface> surface,
                                         const KernelSet& kernels, const EvaluatorOptions& options,
                                         const ProductInfo& info, const ProductFile& file,
-                                        const OpenOptions& open) {
+                                        const OpenOptions& open, int position_bits) {
   const auto writer =
-      ProductWriter::create(asset, std::move(surface), true, kernels, options, info, file);
+      ProductWriter::create(asset, std::move(surface), true, kernels, options, info, file, position_bits);
   if (!writer) return writer.error();
   std::optional<PreprocessingCache> own;
   if (open.cache == nullptr) own = PreprocessingCache::fromEnvironment();
@@ -63,6 +65,21 @@ Result<RewrittenProduct> rewriteProduct(const Asset& asset, std::shared_ptr<cons
   auto product = writer->readBack(std::move(*read));
   if (!product) return product.error();
   return RewrittenProduct{std::move(*bytes), {std::move(*product), std::move(*texture)}};
+}
+
+int positionBits(const Product& product) {
+  if (product.asset.file == nullptr) return 0;
+  std::span<const std::uint8_t> text = *product.asset.file;
+  if (gltf::hasGlbMagic(text)) {
+    const auto container = gltf::splitGlb(text);
+    if (!container) return 0;
+    text = container->json;
+  }
+  const GltfJson root = GltfJson::parse(text.begin(), text.end(), nullptr, false);
+  const GltfJson::json_pointer place("/extensions/HSK_kernel_texture/kernels/bits/barycentric");
+  if (root.is_discarded() || !root.contains(place) || !root[place].is_number_integer()) return 0;
+  const int bits = root[place].get<int>();
+  return bits >= 1 && bits <= 16 ? bits : 0;
 }
 
 Result<Asset> meshForKernels(Asset mesh) {

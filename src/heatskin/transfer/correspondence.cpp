@@ -9,7 +9,7 @@
 namespace heatskin {
 namespace {
 
-constexpr std::size_t kVotes = 20'000;  // points; the share is then known to half a percent
+constexpr std::size_t kVotes = 5'000;  // points; the share is then known to one percent
 constexpr std::uint64_t kVoteStream = 61;
 constexpr std::size_t kPointBlock = 1024;
 
@@ -38,12 +38,12 @@ Correspondence::Correspondence(const Surface& from, const Surface& to, double mo
   const Similarity& onto = to.surfaceFromAsset();
   motion_ = {onto.scale * asset.scale, onto(asset.translation)};
   vote();
-  matched_share_ = share(motion_);
+  matched_share_ = share();
   if (matched_share_ < kPoorShare) {
     const Similarity moved = motion_;
     motion_ = {};
     vote();
-    if (const double other = share(motion_); other > matched_share_) {
+    if (const double other = share(); other > matched_share_) {
       matched_share_ = other;
     } else {
       motion_ = moved;
@@ -58,15 +58,14 @@ void Correspondence::vote() {
   sides_.assign(from_->componentCount(), 1);
   std::vector<double> sums(sides_.size(), 0), counts(sides_.size(), 0);
   const std::vector<SurfacePoint> points = sampleSurface(*from_, kVotes, 0, kVoteStream);
-  std::vector<Vec3> places(points.size());
-  for (std::size_t i = 0; i < points.size(); ++i)
-    places[i] = motion_(from_->position(points[i]));
-  std::vector<ClosestPoint> nearest(points.size());
-  query_->find(places, nearest);
+  std::vector<Counterpart> found(points.size());
+  find(points, found);
   for (std::size_t i = 0; i < points.size(); ++i) {
+    // Only what has no counterpart on its own side, but one on the other, speaks for a part that is turned:
+    // the other side of a thin wall is often nearer.
     const std::uint32_t part = from_->components()[points[i].face];
-    sums[part] +=
-        from_->frames()[points[i].face].normal().dot(to_->frames()[nearest[i].point.face].normal());
+    if (found[i].matched) sums[part] += 1;
+    if (!found[i].matched && found[i].distance <= most_apart_) sums[part] -= 1;
     counts[part] += 1;
   }
   for (std::size_t p = 0; p < sides_.size(); ++p) {
@@ -74,7 +73,7 @@ void Correspondence::vote() {
   }
 }
 
-double Correspondence::share(const Similarity&) const {
+double Correspondence::share() const {
   const std::vector<SurfacePoint> points = sampleSurface(*from_, kVotes, 1, kVoteStream);
   std::vector<Counterpart> found(points.size());
   find(points, found);
@@ -92,7 +91,8 @@ Counterpart Correspondence::find(const SurfacePoint& point) const {
   if (!same_side(nearest.point.face)) {
     const ClosestPoint other =
         query_->find(place, [&](std::uint32_t face) { return same_side(face) ? 1.0 : kOtherSide; });
-    if (same_side(other.point.face)) nearest = other;
+    const bool near = (to_->position(other.point) - place).norm() <= most_apart_;
+    if (same_side(other.point.face) && near) nearest = other;
   }
   const double distance = (to_->position(nearest.point) - place).norm();
   return {nearest.point, distance, distance <= most_apart_ && same_side(nearest.point.face)};

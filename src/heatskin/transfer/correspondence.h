@@ -20,7 +20,7 @@ inline constexpr double kMostApart = 0.02;
 
 /// A point of the other surface.
 struct Counterpart {
-  SurfacePoint point;    ///< the nearest one that faces the same way, or, without one, the nearest
+  SurfacePoint point;    ///< the nearest one that faces the same way, or, without one nearby, the nearest
   double distance = 0;   ///< in units of the other surface
   bool matched = false;  ///< near enough, and on the same side
 };
@@ -53,7 +53,7 @@ class Correspondence {
   double matchedShare() const { return matched_share_; }
 
  private:
-  double share(const Similarity& motion) const;
+  double share() const;
   void vote();
 
   const Surface* from_;

@@ -58,10 +58,9 @@ TEST(RefitKernels, FitsTheFreeOnesAndLeavesTheOthersToTheBit) {
   EXPECT_GT(report.samples, 0u);
   std::size_t moved = 0;
   for (std::size_t i = 0; i < free.size(); ++i) {
-    if (free[i] == 0)
-      EXPECT_TRUE(sameKernel(before, s.kernels, i)) << i;
-    else
-      moved += sameKernel(before, s.kernels, i) ? 0 : 1;
+    const bool same = sameKernel(before, s.kernels, i);
+    EXPECT_TRUE(same || free[i] != 0) << i;
+    moved += same ? 0 : 1;
   }
   EXPECT_GT(moved, report.free_kernels / 2);
 }
@@ -114,7 +113,7 @@ TEST(Reach, KernelsAndFacesThatCanMeet) {
   const auto reached = facesInReach(s.surface, s.kernels, near, local::LocalOptions());
   EXPECT_EQ(reached[0], 1) << "what reaches a face is reached from it";
   for (std::size_t i = 0; i < near.size(); ++i) {
-    if (near[i] != 0) EXPECT_EQ(reached[s.kernels.positions[i].face], 1);
+    EXPECT_TRUE(near[i] == 0 || reached[s.kernels.positions[i].face] != 0) << i;
   }
 }
 
