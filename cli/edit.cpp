@@ -115,7 +115,7 @@ class Edit : public Verb {
       const std::string& file = apply_.empty() ? undo_ : apply_;
       const auto text = readText(file);
       if (!text) return text.error();
-      const auto read = parsePatch(*text, displayPath(file), product);
+      const auto read = parsePatch(*text, displayPath(file), product, apply_.empty());
       if (!read) return read.error();
       return apply_.empty() ? undoEdit(product, *read, options)
                             : editLook(product, read->operations, options, &patch);

@@ -284,7 +284,8 @@ std::string patchJson(const EditPatch& patch) {
   return json.dump(1) + "\n";
 }
 
-Result<EditPatch> parsePatch(std::string_view text, const std::string& source, const LoadedProduct& product) {
+Result<EditPatch> parsePatch(std::string_view text, const std::string& source, const LoadedProduct& product,
+                             bool with_undo) {
   const PatchJson json = PatchJson::parse(text, nullptr, false);
   if (json.is_discarded()) return inputError(source + ": is no JSON");
   if (!json.is_object() || !json.contains("heatskin_patch"))
@@ -323,7 +324,7 @@ Result<EditPatch> parsePatch(std::string_view text, const std::string& source, c
       reader.refuse(where, "its kind is neither paint nor recolor");
     }
   }
-  if (!reader.failed() && json.contains("undo")) {
+  if (!reader.failed() && with_undo && json.contains("undo")) {
     const PatchJson& undo = json["undo"];
     const auto text_of = [&](const char* key) {
       if (undo.contains(key) && undo[key].is_string()) return undo[key].get<std::string>();

@@ -35,7 +35,11 @@ struct EditPatch {
 };
 
 std::string patchJson(const EditPatch& patch);
-Result<EditPatch> parsePatch(std::string_view text, const std::string& source, const LoadedProduct& product);
+
+/// `with_undo`: also what it takes to undo it, which has to suit the product; otherwise the patch may be one of
+/// another mesh.
+Result<EditPatch> parsePatch(std::string_view text, const std::string& source, const LoadedProduct& product,
+                             bool with_undo);
 
 /// Of the kernels of a product, as 32 hexadecimal digits.
 std::string kernelFingerprint(const KernelSet& kernels);

@@ -258,7 +258,7 @@ TEST(EditLook, PaintsAndIsUndoneToTheBit) {
   EXPECT_GT(outcome->surface_psnr, 25);
 
   // Through the file, and back.
-  const auto read = parsePatch(patchJson(patch), "patch.json", *outcome->stored);
+  const auto read = parsePatch(patchJson(patch), "patch.json", *outcome->stored, true);
   ASSERT_TRUE(read) << read.error().message;
   const auto back = undoEdit(*outcome->stored, *read, quickEdit());
   ASSERT_TRUE(back) << back.error().message;
@@ -280,8 +280,8 @@ TEST(EditLook, APatchAppliesToAnotherLevelOfDetail) {
   ASSERT_TRUE(levels);
   const LoadedProduct& coarse = *levels->levels[1].stored;
   EditPatch patch;
-  patch.operations = strokes(kRedDot);
-  const auto read = parsePatch(patchJson(patch), "patch.json", coarse);
+  ASSERT_TRUE(editLook(sphereProduct(), strokes(kRedDot), quickEdit(), &patch));
+  const auto read = parsePatch(patchJson(patch), "patch.json", coarse, false);
   ASSERT_TRUE(read) << read.error().message;
   const auto outcome = editLook(coarse, read->operations, quickEdit());
   ASSERT_TRUE(outcome) << outcome.error().message;
@@ -317,9 +317,9 @@ TEST(EditLook, RefusesBadInput) {
   EXPECT_TRUE(refused(R"({"levels": [1, 0]})", EditFile::kRecolor));
   EXPECT_TRUE(refused(R"({"table": {"red": [1]}})", EditFile::kRecolor));
   EXPECT_TRUE(refused("{}", EditFile::kMask));
-  EXPECT_FALSE(parsePatch("{}", "p.json", sphereProduct()));
-  EXPECT_FALSE(parsePatch(R"({"heatskin_patch": 2, "operations": []})", "p.json", sphereProduct()));
-  EXPECT_FALSE(parsePatch(R"({"heatskin_patch": 1, "operations": [{"kind": "sing"}]})", "p.json", sphereProduct()));
+  EXPECT_FALSE(parsePatch("{}", "p.json", sphereProduct(), true));
+  EXPECT_FALSE(parsePatch(R"({"heatskin_patch": 2, "operations": []})", "p.json", sphereProduct(), true));
+  EXPECT_FALSE(parsePatch(R"({"heatskin_patch": 1, "operations": [{"kind": "sing"}]})", "p.json", sphereProduct(), true));
 
   const auto far = editLook(
       sphereProduct(), strokes(R"({"strokes": [{"at": [99, 0, 0], "radius": 0.1, "values": {"base_color": [1, 0, 0]}}]})"),

@@ -28,14 +28,18 @@ constexpr int kSolveRounds = 2;
 /// Draws of refits are none of those of the fit's own steps.
 constexpr int kDrawsFrom = 1 << 20;
 
+/// Of the pool, for each kernel and at least.
+constexpr std::size_t kSamplesInPool = 200, kLeastPool = std::size_t{1} << 14;
+
 /// Samples for each kernel that errors and reach are found with.
 constexpr std::size_t kSamplesPerKernel = 40;
 
 TrainOptions optionsFor(const FitConfig& config, std::size_t kernels) {
   TrainOptions options = trainOptions(config);
   options.batch = 0;
-  options.sampling.pool = 0;
   options.density.max_kernels = std::max<std::size_t>(kernels, 1);
+  // As many samples for each kernel as a fit has, but fewer at least: a refit may be of a few kernels.
+  options.sampling.pool = std::clamp(kSamplesInPool * kernels, kLeastPool, std::size_t{1} << 25);
   followBudget(options);
   return options;
 }
