@@ -37,10 +37,12 @@ class Edit : public Verb {
         ->check(CLI::IsMember({"auto", "mesh", "product"}))
         ->capture_default_str();
     app.add_option("--paint", paint_, "Paint strokes")->type_name("STROKES.json");
-    app.add_option("--recolor", recolor_, "Turn hue and saturation, stretch levels, look colours up in a table")
+    app.add_option("--recolor", recolor_,
+                   "Turn hue and saturation, stretch levels, look colours up in a table")
         ->type_name("RECOLOR.json");
     app.add_option("--mask", mask_, "Limit --paint and --recolor to regions")->type_name("MASK.json");
-    app.add_option("--apply", apply_, "Apply the strokes and recolourings of a patch")->type_name("PATCH.json");
+    app.add_option("--apply", apply_, "Apply the strokes and recolourings of a patch")
+        ->type_name("PATCH.json");
     app.add_option("--undo", undo_, "Take a patch back: the kernels are those before it")
         ->type_name("PATCH.json");
     app.add_option("--save-patch", patch_,
@@ -48,7 +50,8 @@ class Edit : public Verb {
                    "detail")
         ->type_name("PATCH.json");
     app.footer(
-        "Only kernels in reach of an edit change; all others keep their bytes. The formats of strokes, masks, "
+        "Only kernels in reach of an edit change; all others keep their bytes. The formats of strokes, "
+        "masks, "
         "recolourings\n"
         "and patches are in docs/transfer.md.\n\n"
         "Examples:\n"
@@ -72,9 +75,9 @@ class Edit : public Verb {
     if (given("--save-patch") && (given("--mesh") || given("--undo")))
       return usageError("--save-patch applies to changes of the look only; see 'heatskin edit --help'");
     session.files.reads(product_, "PRODUCT");
-    for (const auto& [file, option] : {std::pair(&mesh_, "--mesh"), std::pair(&paint_, "--paint"),
-                                       std::pair(&recolor_, "--recolor"), std::pair(&mask_, "--mask"),
-                                       std::pair(&apply_, "--apply"), std::pair(&undo_, "--undo")}) {
+    for (const auto& [file, option] :
+         {std::pair(&mesh_, "--mesh"), std::pair(&paint_, "--paint"), std::pair(&recolor_, "--recolor"),
+          std::pair(&mask_, "--mask"), std::pair(&apply_, "--apply"), std::pair(&undo_, "--undo")}) {
       if (!file->empty()) session.files.reads(*file, option);
     }
     session.files.writes(output_, "-o", ".glb");

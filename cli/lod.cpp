@@ -30,8 +30,7 @@ class Lod : public Verb {
         ->type_name("N")
         ->check(CLI::Range(1, 16))
         ->capture_default_str();
-    app.add_option("--face-ratio", options_.face_ratio,
-                   "Triangles of a level as a part of the level before")
+    app.add_option("--face-ratio", options_.face_ratio, "Triangles of a level as a part of the level before")
         ->type_name("PART")
         ->check(CLI::Range(0.01, 0.95))
         ->capture_default_str();

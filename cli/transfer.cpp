@@ -147,8 +147,7 @@ class Transfer : public Verb {
     if (product) {
       outcome = transferProduct(*product, std::move(*mesh), options);
     } else {
-      const auto layout =
-          fitChannels(*source, channels_, config_.train.filter, config_.evaluator.method);
+      const auto layout = fitChannels(*source, channels_, config_.train.filter, config_.evaluator.method);
       if (!layout) return layout.error();
       outcome = transferLook(*source, std::move(*mesh), config_, *layout, options);
     }
@@ -167,10 +166,9 @@ class Transfer : public Verb {
     const std::size_t kernels = outcome.stored->product.kernels.size();
     console.heading(oneLine(displayPath(std::filesystem::path(output_).filename())));
     std::vector<std::vector<std::string>> rows = {
-        {"kernels",
-         fmt::format("{}: {} as they were, {} refitted or new, {} dropped", grouped(kernels),
-                     grouped(outcome.kernels_kept), grouped(outcome.kernels_changed),
-                     grouped(outcome.kernels_dropped))},
+        {"kernels", fmt::format("{}: {} as they were, {} refitted or new, {} dropped", grouped(kernels),
+                                grouped(outcome.kernels_kept), grouped(outcome.kernels_changed),
+                                grouped(outcome.kernels_dropped))},
         {"against the source", fixed(outcome.surface_psnr_source, 2) + " dB"}};
     if (!reference_.empty())
       rows.push_back({"against the reference", fixed(outcome.surface_psnr, 2) + " dB"});
@@ -179,11 +177,11 @@ class Transfer : public Verb {
                                                          fixed(100 * outcome.source_unmatched_area, 2))});
     rows.push_back({"file", humanBytes(static_cast<double>(outcome.bytes.size()))});
     console.table(rows);
-    Json json = {{"file", displayPath(output_)},
-                 {"source", displayPath(product_.empty() ? from_ : product_)},
-                 {"mesh", displayPath(mesh_)},
-                 {"reference", displayPath(reference_.empty() ? (product_.empty() ? from_ : product_)
-                                                              : reference_)}};
+    Json json = {
+        {"file", displayPath(output_)},
+        {"source", displayPath(product_.empty() ? from_ : product_)},
+        {"mesh", displayPath(mesh_)},
+        {"reference", displayPath(reference_.empty() ? (product_.empty() ? from_ : product_) : reference_)}};
     addDecibels(json, "surface_psnr_source", outcome.surface_psnr_source);
     addDecibels(json, "surface_psnr", outcome.surface_psnr);
     json["kernels"] = kernels;

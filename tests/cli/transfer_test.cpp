@@ -61,15 +61,16 @@ class TransferTest : public ::testing::Test {
 
 TEST_F(TransferTest, TransferReportsWhatItDid) {
   const json result = jsonOf({"transfer", product_, "--onto", mesh_, "-o", out_, "--refit", "off"});
-  for (const char* key : {"surface_psnr_source", "surface_psnr", "kernels_kept", "kernels_changed", "unmatched_area"})
+  for (const char* key :
+       {"surface_psnr_source", "surface_psnr", "kernels_kept", "kernels_changed", "unmatched_area"})
     EXPECT_TRUE(result.contains(key)) << key;
   EXPECT_EQ(result["kernels_kept"], 120);
   EXPECT_EQ(runHeatskin({"inspect", out_}).exit_code, 0);
 }
 
 TEST_F(TransferTest, LodWritesAFileForEachLevel) {
-  const json result = jsonOf({"lod", product_, "--levels", "2", "--no-refit", "-o",
-                              (folder_.path() / "l_%d.glb").string()});
+  const json result =
+      jsonOf({"lod", product_, "--levels", "2", "--no-refit", "-o", (folder_.path() / "l_%d.glb").string()});
   EXPECT_EQ(result["levels"].size(), 2u);
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / "l_0.glb"));
   EXPECT_TRUE(std::filesystem::exists(folder_.path() / "l_1.glb"));
@@ -80,7 +81,8 @@ TEST_F(TransferTest, EditReportsWhatItDidAndUndoesIt) {
       "s.json", R"({"strokes": [{"at": [0, 0, 1], "radius": 0.3, "values": {"base_color": [1, 0, 0]}}]})");
   const std::string patch = (folder_.path() / "patch.json").string();
   const json result = jsonOf({"edit", product_, "--paint", strokes, "-o", out_, "--save-patch", patch});
-  for (const char* key : {"surface_psnr_source", "surface_psnr", "kernels_kept", "kernels_changed", "unmatched_area"})
+  for (const char* key :
+       {"surface_psnr_source", "surface_psnr", "kernels_kept", "kernels_changed", "unmatched_area"})
     EXPECT_TRUE(result.contains(key)) << key;
   EXPECT_GT(result["kernels_changed"], 0);
   const std::string back = (folder_.path() / "back.glb").string();
@@ -106,7 +108,8 @@ TEST_F(TransferTest, BadInputIsRefused) {
   painted(R"({"strokes": [{"at": [NaN, 0, 1], "radius": 0.3, "values": {"base_color": [1, 0, 0]}}]})");
   painted(R"({"strokes": [{"at": [0, 0, 1], "radius": 0.3, "values": {"glitter": [1, 0, 0]}}]})");
   painted(R"({"strokes": [{"at": [90, 0, 1], "radius": 0.3, "values": {"base_color": [1, 0, 0]}}]})");
-  expectRefused({"edit", product_, "--undo", folder_.write("p.json", R"({"heatskin_patch": 1})"), "-o", out_}, 3);
+  expectRefused({"edit", product_, "--undo", folder_.write("p.json", R"({"heatskin_patch": 1})"), "-o", out_},
+                3);
   EXPECT_FALSE(std::filesystem::exists(out_)) << "nothing is written";
 }
 

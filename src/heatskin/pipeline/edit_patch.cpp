@@ -55,7 +55,8 @@ class EditReader {
   }
 
   Vec3 place(const PatchJson& json, const std::string& where) {
-    if (!json.is_array() || json.size() != 3) return refuse(where, "is not a list of 3 numbers"), Vec3::Zero();
+    if (!json.is_array() || json.size() != 3)
+      return refuse(where, "is not a list of 3 numbers"), Vec3::Zero();
     Vec3 out;
     for (std::size_t i = 0; i < 3; ++i)
       out[static_cast<Eigen::Index>(i)] = number(json[i], where, -kFarthestPlace, kFarthestPlace);
@@ -75,8 +76,8 @@ class EditReader {
 
   EditRegion region(const PatchJson& json, const std::string& where) {
     EditRegion out;
-    const int given = (json.contains("at") ? 1 : 0) + (json.contains("path") ? 1 : 0) +
-                      (json.contains("triangle") ? 1 : 0);
+    const int given =
+        (json.contains("at") ? 1 : 0) + (json.contains("path") ? 1 : 0) + (json.contains("triangle") ? 1 : 0);
     if (given != 1) return refuse(where, "needs one of 'at', 'path' and 'triangle'"), out;
     if (json.contains("at")) out.path.push_back(place(json["at"], where + ".at"));
     if (json.contains("path")) {
@@ -89,7 +90,8 @@ class EditReader {
     if (json.contains("triangle")) {
       const double triangle = number(json["triangle"], where + ".triangle", 0, 4e9);
       TrianglePoint point{static_cast<std::uint32_t>(triangle)};
-      if (json.contains("barycentric")) point.barycentric = place(json["barycentric"], where + ".barycentric");
+      if (json.contains("barycentric"))
+        point.barycentric = place(json["barycentric"], where + ".barycentric");
       if (failed()) return out;
       SurfacePointFinder finder(product_->product.asset, *product_->product.surface);
       finder.name_of = [&](std::size_t) { return where; };
@@ -123,10 +125,10 @@ class EditReader {
     out.kind = EditOperation::Kind::kPaint;
     out.opacity = member(json, "opacity", where, 0, 1, 1);
     if (json.contains("blend")) {
-      const auto found =
-          json["blend"].is_string()
-              ? std::find(std::begin(kEditBlendNames), std::end(kEditBlendNames), json["blend"].get<std::string>())
-              : std::end(kEditBlendNames);
+      const auto found = json["blend"].is_string()
+                             ? std::find(std::begin(kEditBlendNames), std::end(kEditBlendNames),
+                                         json["blend"].get<std::string>())
+                             : std::end(kEditBlendNames);
       if (found == std::end(kEditBlendNames))
         return refuse(where + ".blend", "is none of replace, multiply, add");
       out.blend = static_cast<EditBlend>(found - std::begin(kEditBlendNames));
@@ -248,9 +250,9 @@ Result<std::vector<EditOperation>> parseEdits(std::string_view text, EditFile ki
       if (!reader.failed() && operation.within.empty() && operation.without.empty())
         reader.refuse("", "includes and excludes nothing");
     }
-  } else if (reader.object(json, "",
-                           {"hue", "saturation", "levels", "gamma", "table", "opacity", "include",
-                            "exclude"})) {
+  } else if (reader.object(
+                 json, "",
+                 {"hue", "saturation", "levels", "gamma", "table", "opacity", "include", "exclude"})) {
     EditOperation& operation = operations.emplace_back();
     reader.recolor(json, "recolor", operation);
     if (auto within = reader.regions(json, "include", ""); !within.empty())
@@ -270,8 +272,9 @@ std::string patchJson(const EditPatch& patch) {
     const KernelSet& k = patch.restored;
     for (std::size_t i = 0; i < k.size(); ++i) {
       const SurfacePoint& p = k.positions[i];
-      PatchJson row = {p.face,         p.barycentric[0],   p.barycentric[1],   p.barycentric[2], k.angles[i],
-                       k.anisotropies[i], k.thresholds[i], k.sharpnesses[i], k.lengths[i]};
+      PatchJson row = {p.face,           p.barycentric[0], p.barycentric[1],
+                       p.barycentric[2], k.angles[i],      k.anisotropies[i],
+                       k.thresholds[i],  k.sharpnesses[i], k.lengths[i]};
       for (std::size_t c = 0; c < k.layout.size(); ++c)
         row.push_back(k.channels.row(i)[c]);
       restored.push_back(std::move(row));
@@ -290,7 +293,8 @@ Result<EditPatch> parsePatch(std::string_view text, const std::string& source, c
   if (json.is_discarded()) return inputError(source + ": is no JSON");
   if (!json.is_object() || !json.contains("heatskin_patch"))
     return inputError(source + ": is no patch (heatskin_patch)");
-  if (json["heatskin_patch"] != 1) return inputError(source + ": is a patch of a version this program does not know");
+  if (json["heatskin_patch"] != 1)
+    return inputError(source + ": is a patch of a version this program does not know");
   EditReader reader(source, product);
   EditPatch patch;
   patch.restored = KernelSet(product.product.kernels.layout);
@@ -311,8 +315,7 @@ Result<EditPatch> parsePatch(std::string_view text, const std::string& source, c
     if (item.contains("within") && (!item["within"].is_array() || item["within"].size() > kMostOperations))
       reader.refuse(where + ".within", "is not a list of lists of regions");
     for (std::size_t w = 0; item.contains("within") && !reader.failed() && w < item["within"].size(); ++w)
-      operation.within.push_back(
-          reader.regions({{"within", item["within"][w]}}, "within", where));
+      operation.within.push_back(reader.regions({{"within", item["within"][w]}}, "within", where));
     operation.without = reader.regions(item, "without", where);
     if (reader.failed()) break;
     if (item.contains("kind") && item["kind"] == "paint") {
@@ -355,7 +358,8 @@ Result<EditPatch> parsePatch(std::string_view text, const std::string& source, c
             v.push_back(reader.number(x, "undo.restored", -4e9, 4e9));
           const std::size_t at = patch.restored.size();
           patch.restored.resize(at + 1);
-          patch.restored.positions[at] = {static_cast<std::uint32_t>(std::max(v[0], 0.0)), {v[1], v[2], v[3]}};
+          patch.restored.positions[at] = {static_cast<std::uint32_t>(std::max(v[0], 0.0)),
+                                          {v[1], v[2], v[3]}};
           patch.restored.angles[at] = static_cast<float>(v[4]);
           patch.restored.anisotropies[at] = static_cast<float>(v[5]);
           patch.restored.thresholds[at] = static_cast<float>(v[6]);

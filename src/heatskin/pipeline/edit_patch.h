@@ -21,8 +21,8 @@ namespace heatskin {
 enum class EditFile : std::uint8_t { kStrokes, kMask, kRecolor };
 
 /// Operations, or for a mask its regions, from a JSON text; `source` is its name in messages. Strict: unknown
-/// keys, numbers that are not finite and everything out of range are refused. Points of triangles are looked up
-/// on the product.
+/// keys, numbers that are not finite and everything out of range are refused. Points of triangles are looked
+/// up on the product.
 Result<std::vector<EditOperation>> parseEdits(std::string_view text, EditFile kind, const std::string& source,
                                               const LoadedProduct& product);
 
@@ -36,8 +36,8 @@ struct EditPatch {
 
 std::string patchJson(const EditPatch& patch);
 
-/// `with_undo`: also what it takes to undo it, which has to suit the product; otherwise the patch may be one of
-/// another mesh.
+/// `with_undo`: also what it takes to undo it, which has to suit the product; otherwise the patch may be one
+/// of another mesh.
 Result<EditPatch> parsePatch(std::string_view text, const std::string& source, const LoadedProduct& product,
                              bool with_undo);
 

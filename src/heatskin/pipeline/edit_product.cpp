@@ -89,8 +89,8 @@ std::size_t missingKernels(const Surface& surface, const MeshChanges& changes, c
     there += changes.changed[p.face] != 0 ? 1 : 0;
   const double rest = surface.totalArea() - changed_area;
   if (!(rest > 0)) return 0;
-  const auto wanted = static_cast<std::size_t>(
-      std::ceil(static_cast<double>(kernels.size() - there) * changed_area / rest));
+  const auto wanted =
+      static_cast<std::size_t>(std::ceil(static_cast<double>(kernels.size() - there) * changed_area / rest));
   // A handful more or less is none of our business.
   return wanted > there + there / 4 ? wanted - there : 0;
 }
@@ -202,8 +202,7 @@ Result<EditOutcome> edited(const LoadedProduct& loaded, Asset changed, const Edi
     free.resize(kernels.size(), 1);
     std::optional<PreprocessingCache> own;
     if (options.open.cache == nullptr) own = PreprocessingCache::fromEnvironment();
-    auto evaluator =
-        makeEvaluator(*surface, product.options, {&progress, own ? &*own : options.open.cache});
+    auto evaluator = makeEvaluator(*surface, product.options, {&progress, own ? &*own : options.open.cache});
     if (!evaluator) return evaluator.error();
     if (auto possible = (*evaluator)->check(kernels, 1); !possible)
       return inputError(possible.error().message, possible.error().code);
@@ -228,9 +227,8 @@ Result<EditOutcome> edited(const LoadedProduct& loaded, Asset changed, const Edi
   const auto constants = constantsOf(product, *mesh, *surface, changes);
   if (!outcome.look_of_mesh) file.constants = &constants;
   file.charts = product.chart_bytes > 0;
-  auto written =
-      rewriteProduct(*mesh, surface, kernels, product.options, product.info, file, options.open,
-                     positionBits(product));
+  auto written = rewriteProduct(*mesh, surface, kernels, product.options, product.info, file, options.open,
+                                positionBits(product));
   if (!written) return written.error();
   outcome.bytes = std::move(written->bytes);
   outcome.stored.emplace(std::move(written->stored));
@@ -239,8 +237,8 @@ Result<EditOutcome> edited(const LoadedProduct& loaded, Asset changed, const Edi
   if (outcome.look_of_mesh) {
     outcome.surface_psnr = texturePsnr(texture, of_mesh, options.samples, options.seed);
   } else {
-    outcome.surface_psnr = carried ? texturePsnr(texture, *carried, options.samples, options.seed)
-                                   : outcome.surface_psnr_source;
+    outcome.surface_psnr =
+        carried ? texturePsnr(texture, *carried, options.samples, options.seed) : outcome.surface_psnr_source;
   }
   return outcome;
 }

@@ -37,7 +37,7 @@ struct EditOutcome {
   double surface_psnr = 0;         ///< against what was asked for, everywhere
   std::size_t kernels_kept = 0;    ///< as they were, to the bit
   std::size_t kernels_changed = 0, kernels_added = 0, kernels_dropped = 0;  ///< added ones count as changed
-  double changed_area = 0;    ///< a part of the area
+  double changed_area = 0;                                                  ///< a part of the area
   double unmatched_area = 0;  ///< of it: without a counterpart in the product
   std::size_t changed_triangles = 0, removed_triangles = 0;
   bool look_of_mesh = false;

@@ -48,11 +48,10 @@ Result<LodLevel> makeLevel(const LoadedProduct& loaded, const LodOptions& option
   const Method method = methodOf(product.options);
   LodLevel level;
   const auto part = [&](std::size_t count, double ratio, int times, std::size_t least) {
-    return std::max(least, static_cast<std::size_t>(
-                               std::lround(static_cast<double>(count) * std::pow(ratio, times))));
+    return std::max(
+        least, static_cast<std::size_t>(std::lround(static_cast<double>(count) * std::pow(ratio, times))));
   };
-  const std::size_t faces =
-      part(product.surface->faceCount(), options.face_ratio, number, kLeastTriangles);
+  const std::size_t faces = part(product.surface->faceCount(), options.face_ratio, number, kLeastTriangles);
   auto simplified = simplifiedAsset(product.asset, *product.surface, faces);
   if (!simplified) return simplified.error();
   auto mesh = meshForKernels(std::move(*simplified));
@@ -77,8 +76,8 @@ Result<LodLevel> makeLevel(const LoadedProduct& loaded, const LodOptions& option
   }
   std::optional<PreprocessingCache> own;
   if (options.open.cache == nullptr) own = PreprocessingCache::fromEnvironment();
-  auto evaluator = makeEvaluator(*surface, product.options,
-                                 {options.open.progress, own ? &*own : options.open.cache});
+  auto evaluator =
+      makeEvaluator(*surface, product.options, {options.open.progress, own ? &*own : options.open.cache});
   if (!evaluator) return evaluator.error();
   if (auto possible = (*evaluator)->check(kernels, 1); !possible)
     return inputError(possible.error().message, possible.error().code);
@@ -86,8 +85,7 @@ Result<LodLevel> makeLevel(const LoadedProduct& loaded, const LodOptions& option
     const std::vector<std::uint8_t> all(kernels.size(), 1);
     level.refit =
         refitKernels(*surface, target, **evaluator, all,
-                     configFor(product.options, kernels.size(), options.seed),
-                     RefitOptions(), kernels);
+                     configFor(product.options, kernels.size(), options.seed), RefitOptions(), kernels);
   }
   std::vector<std::vector<std::uint32_t>> constants;
   for (const Mesh& m : mesh->meshes)
@@ -95,8 +93,7 @@ Result<LodLevel> makeLevel(const LoadedProduct& loaded, const LodOptions& option
   ProductFile file(Fallback::kVertex);
   file.charts = options.charts;
   file.constants = &constants;
-  auto written =
-      rewriteProduct(*mesh, surface, kernels, product.options, product.info, file, options.open);
+  auto written = rewriteProduct(*mesh, surface, kernels, product.options, product.info, file, options.open);
   if (!written) return written.error();
   level.bytes = std::move(written->bytes);
   level.stored.emplace(std::move(written->stored));
@@ -105,8 +102,8 @@ Result<LodLevel> makeLevel(const LoadedProduct& loaded, const LodOptions& option
   const SurfaceDistance distance = surfaceDistance(*product.surface, *surface);
   level.mean_distance = distance.mean;
   level.largest_distance = distance.p99;
-  level.surface_psnr_source = texturePsnr(level.stored->texture, target, options.samples, options.seed,
-                                          target.unmatchedFaces());
+  level.surface_psnr_source =
+      texturePsnr(level.stored->texture, target, options.samples, options.seed, target.unmatchedFaces());
   onScreen(*product.surface, level);
   return level;
 }
@@ -164,8 +161,7 @@ Result<std::vector<std::uint8_t>> joinLevels(const LodOutcome& outcome) {
   GltfJson root = GltfJson::parse(container->json.begin(), container->json.end(), nullptr, false);
   if (root.is_discarded() || !container->bin) return failure("the first level cannot be read again");
   GlbBuilder builder(std::move(root), {container->bin->begin(), container->bin->end()});
-  const GltfJson default_scene =
-      builder.root().contains("scene") ? builder.root()["scene"] : GltfJson(0);
+  const GltfJson default_scene = builder.root().contains("scene") ? builder.root()["scene"] : GltfJson(0);
   GltfJson ids = GltfJson::array(), coverage = GltfJson::array();
   for (std::size_t l = 1; l < outcome.levels.size(); ++l) {
     const std::size_t scenes = builder.root()["scenes"].size();
@@ -174,8 +170,8 @@ Result<std::vector<std::uint8_t>> joinLevels(const LodOutcome& outcome) {
     // What was added as a scene of its own becomes the children of one node.
     GltfJson nodes = builder.root()["scenes"][scenes]["nodes"];
     builder.root()["scenes"].erase(scenes);
-    ids.push_back(builder.append(
-        "nodes", {{"name", fmt::format("level {}", l)}, {"children", std::move(nodes)}}));
+    ids.push_back(
+        builder.append("nodes", {{"name", fmt::format("level {}", l)}, {"children", std::move(nodes)}}));
   }
   builder.root()["scene"] = default_scene;
   for (const LodLevel& level : outcome.levels)

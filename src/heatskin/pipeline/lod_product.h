@@ -14,10 +14,10 @@
 namespace heatskin {
 
 struct LodOptions {
-  int levels = 4;              ///< the product itself included
-  double face_ratio = 0.25;    ///< triangles of a level as a part of the one before
-  double kernel_ratio = 0.5;   ///< kernels, from the level `merge_from` on
-  int merge_from = 2;          ///< levels before it have all kernels
+  int levels = 4;             ///< the product itself included
+  double face_ratio = 0.25;   ///< triangles of a level as a part of the one before
+  double kernel_ratio = 0.5;  ///< kernels, from the level `merge_from` on
+  int merge_from = 2;         ///< levels before it have all kernels
   bool refit = true;
   std::size_t samples = 200'000;
   std::uint64_t seed = 1;
@@ -35,7 +35,7 @@ struct LodLevel {
   std::size_t triangles = 0, kernels = 0;
   double mean_distance = 0, largest_distance = 0;  ///< from the first level, in units of the asset; largest:
                                                    ///< of 99 % of both surfaces
-  double surface_psnr_source = 0;  ///< of the base colour against the first level
+  double surface_psnr_source = 0;                  ///< of the base colour against the first level
   double pixels = 0;           ///< of the distance when the longest side is as high as the screen
   double switch_distance = 0;  ///< from which on the distance is less than a pixel, in units of the asset
   double screen_coverage = 1;  ///< part of the height of the screen that the object then fills

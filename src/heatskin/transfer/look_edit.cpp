@@ -63,8 +63,8 @@ Result<LookEdit> LookEdit::create(std::vector<EditOperation> operations, const S
       if (group->isTangent())
         return inputError(fmt::format("edit {}: '{}' holds vectors, which cannot be painted", o + 1, name));
       if (values.size() != group->count) {
-        return inputError(fmt::format("edit {}: '{}' takes {} numbers, not {}", o + 1, name, group->count,
-                                      values.size()));
+        return inputError(
+            fmt::format("edit {}: '{}' takes {} numbers, not {}", o + 1, name, group->count, values.size()));
       }
     }
     auto& normals = edit.normals_.emplace_back();
@@ -78,8 +78,7 @@ Result<LookEdit> LookEdit::create(std::vector<EditOperation> operations, const S
   return edit;
 }
 
-double LookEdit::weight(const EditOperation& operation, std::size_t number,
-                        const SurfacePoint& point) const {
+double LookEdit::weight(const EditOperation& operation, std::size_t number, const SurfacePoint& point) const {
   const Vec3 place = surface_->assetFromSurface()(surface_->position(point));
   const Vec3 normal = surface_->frames()[point.face].normal();
   double weight = operation.regions.empty() ? 1 : 0;

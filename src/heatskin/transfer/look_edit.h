@@ -1,8 +1,8 @@
 #pragma once
 
-// Changes of a look, in the coordinates of an asset: strokes of a brush, and colours that are turned, stretched
-// or looked up in a table. They do not know triangles or kernels: the same list can be applied to another mesh
-// of the shape, or to another level of detail.
+// Changes of a look, in the coordinates of an asset: strokes of a brush, and colours that are turned,
+// stretched or looked up in a table. They do not know triangles or kernels: the same list can be applied to
+// another mesh of the shape, or to another level of detail.
 
 #include <array>
 #include <cstddef>
@@ -37,12 +37,12 @@ struct EditRegion {
   double weight(const Vec3& place) const;
 };
 
-/// Only what faces the way the brush came from counts, so that strokes never go through thin walls: the normal
-/// of the surface where the path is nearest.
+/// Only what faces the way the brush came from counts, so that strokes never go through thin walls: the
+/// normal of the surface where the path is nearest.
 struct EditOperation {
   enum class Kind : std::uint8_t { kPaint, kRecolor };
   Kind kind = Kind::kPaint;
-  std::vector<EditRegion> regions;  ///< where; empty: everywhere (recolouring only)
+  std::vector<EditRegion> regions;              ///< where; empty: everywhere (recolouring only)
   std::vector<std::vector<EditRegion>> within;  ///< only inside one of each list; empty: everywhere
   std::vector<EditRegion> without;              ///< and not inside these
   double opacity = 1;
@@ -52,10 +52,10 @@ struct EditOperation {
   std::map<std::string, std::vector<float>> values;  ///< of groups of channels
 
   // Recolouring of base_color: levels, then hue and saturation, then the table.
-  double hue = 0;         ///< degrees
-  double saturation = 1;  ///< factor
-  std::array<double, 2> levels = {0, 1};  ///< values that become 0 and 1
-  double gamma = 1;                       ///< of the levels: x^(1 / gamma)
+  double hue = 0;                           ///< degrees
+  double saturation = 1;                    ///< factor
+  std::array<double, 2> levels = {0, 1};    ///< values that become 0 and 1
+  double gamma = 1;                         ///< of the levels: x^(1 / gamma)
   std::array<std::vector<float>, 3> table;  ///< of red, green and blue, evenly spaced over [0, 1]; or empty
 };
 

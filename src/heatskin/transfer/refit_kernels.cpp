@@ -240,9 +240,9 @@ std::vector<std::uint8_t> facesInReach(const Surface& surface, const KernelSet& 
       const std::uint32_t face = front.back();
       front.pop_back();
       const auto& corners = surface.faces()[face];
-      const Vec3 nearest_weights = closestBarycentric(center, surface.positions()[corners[0]],
-                                                      surface.positions()[corners[1]],
-                                                      surface.positions()[corners[2]]);
+      const Vec3 nearest_weights =
+          closestBarycentric(center, surface.positions()[corners[0]], surface.positions()[corners[1]],
+                             surface.positions()[corners[2]]);
       if ((surface.position({face, nearest_weights}) - center).norm() > radius) continue;
       reached[face] = 1;
       for (const std::uint32_t twin : surface.twins()[face]) {

@@ -26,8 +26,8 @@ class RegionTarget final : public FitTarget {
  public:
   using Inside = std::function<bool(const SurfacePoint&)>;
 
-  /// `inside` is [F], nonzero for faces that count; one at least must. `within`, if given, says which of their
-  /// points do.
+  /// `inside` is [F], nonzero for faces that count; one at least must. `within`, if given, says which of
+  /// their points do.
   RegionTarget(const FitTarget& target, std::vector<std::uint8_t> inside, Inside within = {})
       : target_(&target), inside_(std::move(inside)), within_(std::move(within)) {}
 
@@ -71,15 +71,15 @@ struct RefitReport {
   double psnr_before = 0, psnr_after = 0;
 };
 
-/// Fits the kernels that `free` (nonzero, [N]) names to the target, where that counts. The mean stays. Nothing
-/// changes if it would only become worse. The evaluator is one of the surface; afterwards it has to be rebuilt
-/// before it is asked. Deterministic for any number of threads.
+/// Fits the kernels that `free` (nonzero, [N]) names to the target, where that counts. The mean stays.
+/// Nothing changes if it would only become worse. The evaluator is one of the surface; afterwards it has to
+/// be rebuilt before it is asked. Deterministic for any number of threads.
 RefitReport refitKernels(const Surface& surface, const FitTarget& target, Evaluator& evaluator,
                          std::span<const std::uint8_t> free, const FitConfig& config,
                          const RefitOptions& options, KernelSet& kernels);
 
-/// Root mean square errors of the texture around each kernel: at samples, weighted by the kernel's part of the
-/// value there. [N], negative where no sample meets a kernel.
+/// Root mean square errors of the texture around each kernel: at samples, weighted by the kernel's part of
+/// the value there. [N], negative where no sample meets a kernel.
 std::vector<double> errorsAround(const Surface& surface, const FitTarget& target, Evaluator& evaluator,
                                  const KernelSet& kernels, const FitConfig& config);
 
@@ -92,8 +92,8 @@ std::vector<std::uint8_t> kernelsInReach(const Surface& surface, const FitTarget
 std::vector<std::uint8_t> facesInReach(const Surface& surface, const KernelSet& kernels,
                                        std::span<const std::uint8_t> which, const EvaluatorOptions& options);
 
-/// Appends `count` kernels as a fit begins with, where the target counts, half of them where it changes; their
-/// lengths follow from the distances between them. Says how many there are.
+/// Appends `count` kernels as a fit begins with, where the target counts, half of them where it changes;
+/// their lengths follow from the distances between them. Says how many there are.
 std::size_t addKernels(const Surface& surface, const FitTarget& target, const FitConfig& config,
                        std::size_t count, KernelSet& kernels);
 

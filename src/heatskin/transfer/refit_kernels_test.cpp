@@ -28,7 +28,8 @@ FunctionTarget waves(const Surface& surface) {
 struct Scene {
   Surface surface = build(icosphere(3));
   KernelSet kernels = [this] {
-    const FunctionTarget gray([](const SurfacePoint&, std::span<float> v) { std::fill(v.begin(), v.end(), 0.5f); });
+    const FunctionTarget gray(
+        [](const SurfacePoint&, std::span<float> v) { std::fill(v.begin(), v.end(), 0.5f); });
     KernelSet k;
     addKernels(surface, gray, configFor(local::LocalOptions(), 150, 1), 150, k);
     return k;
@@ -38,10 +39,11 @@ struct Scene {
 };
 
 bool sameKernel(const KernelSet& a, const KernelSet& b, std::size_t i) {
-  return a.positions[i].face == b.positions[i].face && a.positions[i].barycentric == b.positions[i].barycentric &&
-         a.angles[i] == b.angles[i] && a.anisotropies[i] == b.anisotropies[i] &&
-         a.thresholds[i] == b.thresholds[i] && a.sharpnesses[i] == b.sharpnesses[i] &&
-         a.lengths[i] == b.lengths[i] && a.channels[i] == b.channels[i];
+  return a.positions[i].face == b.positions[i].face &&
+         a.positions[i].barycentric == b.positions[i].barycentric && a.angles[i] == b.angles[i] &&
+         a.anisotropies[i] == b.anisotropies[i] && a.thresholds[i] == b.thresholds[i] &&
+         a.sharpnesses[i] == b.sharpnesses[i] && a.lengths[i] == b.lengths[i] &&
+         a.channels[i] == b.channels[i];
 }
 
 TEST(RefitKernels, FitsTheFreeOnesAndLeavesTheOthersToTheBit) {
@@ -94,8 +96,9 @@ TEST(RefitKernels, TheSameForAnyNumberOfThreads) {
 TEST(RefitKernels, NothingFreeNothingDone) {
   Scene s;
   const FunctionTarget target = waves(s.surface);
-  const RefitReport report = refitKernels(s.surface, target, *s.evaluator,
-                                          std::vector<std::uint8_t>(s.kernels.size(), 0), s.config, {}, s.kernels);
+  const RefitReport report =
+      refitKernels(s.surface, target, *s.evaluator, std::vector<std::uint8_t>(s.kernels.size(), 0), s.config,
+                   {}, s.kernels);
   EXPECT_EQ(report.free_kernels, 0u);
   EXPECT_EQ(report.steps, 0);
 }
@@ -150,8 +153,8 @@ TEST(MeshChanges, FindsWhatMovedAndWhatStayed) {
     if (changes.same.face[f] == kNone) continue;
     for (std::size_t c = 0; c < 3; ++c) {
       const Vec3 here = to_asset(before.positions()[before.faces()[f][c]]);
-      const Vec3 there = asset_of_after(
-          after.positions()[after.faces()[changes.same.face[f]][changes.same.corners[f][c]]]);
+      const Vec3 there =
+          asset_of_after(after.positions()[after.faces()[changes.same.face[f]][changes.same.corners[f][c]]]);
       EXPECT_LT((here - there).norm(), 1e-9);
     }
   }

@@ -41,9 +41,8 @@ std::vector<double> distancesTo(const Surface& from, const Surface& to, std::siz
 }  // namespace
 
 Result<Asset> simplifiedAsset(const Asset& asset, const Surface& surface, std::size_t faces) {
-  const std::vector<std::array<std::uint32_t, 3>> triangles =
-      local::simplify(surface.positions(), surface.vertexNormals(), surface.faces(), surface.totalArea(),
-                      faces, kAnyError);
+  const std::vector<std::array<std::uint32_t, 3>> triangles = local::simplify(
+      surface.positions(), surface.vertexNormals(), surface.faces(), surface.totalArea(), faces, kAnyError);
   const Similarity asset_from_surface = surface.assetFromSurface();
   const ClosestPointQuery query(surface);
   const bool one_material = asset.materials.size() <= 1;
