@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "heatskin/base/per_thread.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/training/probes.h"
 
@@ -47,7 +48,7 @@ class ChannelSystem {
     std::vector<float> seen;              // [probes] or empty
     std::vector<std::uint32_t> left_out;  // [probes] or empty: Probes::left_out
     std::vector<ProbeTurn> turns;         // [parts] or empty: of the vectors of tangent groups
-    std::vector<float> sums;              // [L, C] of a product, before blocks are added up
+    std::vector<float> sums;              // [L, stride] of a product, before blocks are added up
 
     /// How the vectors of a part's kernel are turned at its probe; null: there are none.
     const ProbeTurn* turnOf(const Part* part) const {
@@ -63,13 +64,17 @@ class ChannelSystem {
   void addUp(ChannelTable& out) const;
   void diagonal(ChannelTable& out);
   void product(const ChannelTable& x, ChannelTable& out);
+  void multiply(Block& block, std::span<const float> near) const;
+  void multiplyOne(Block& block, std::span<const float> near) const;
 
   ChannelLayout layout_;
   std::vector<std::size_t> tangents_;  // first channels of tangent groups
+  std::size_t stride_;                 // channels, padded to whole vectors
   std::size_t kernel_count_;
   std::vector<Block> blocks_;
   std::vector<std::uint32_t> begin_;  // [kernels + 1] of places
   std::vector<Place> places_;         // kernel by kernel, blocks in order
+  PerThread<std::vector<std::uint16_t>> numbers_;  // of add(): [kernels] number in the block
 };
 
 }  // namespace heatskin
