@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/evaluators/evaluator.h"
 #include "heatskin/evaluators/local/supports.h"
 #include "heatskin/figures/plot.h"
 #include "heatskin/kernels/compositor.h"

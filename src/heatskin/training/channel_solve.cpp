@@ -268,7 +268,7 @@ void ChannelSystem::multiplyOne(Block& block, std::span<const float> near) const
   }
 }
 
-void ChannelSystem::solve(const ChannelSolveOptions& options, KernelSet& kernels) {
+void ChannelSystem::solve(const ChannelSolveOptions& options, KernelSet& kernels, float share) {
   const std::size_t channels = layout_.size(), count = kernel_count_;
   if (count == 0 || blocks_.empty()) return;
   link();
@@ -333,7 +333,7 @@ void ChannelSystem::solve(const ChannelSolveOptions& options, KernelSet& kernels
     energy = next;
   }
   for (std::size_t i = 0; i < kernels.channels.values.size(); ++i)
-    kernels.channels.values[i] += change.values[i];
+    kernels.channels.values[i] += share * change.values[i];
   for (std::size_t k = 0; k < count; ++k)
     kernels.clampChannels(k);
 }

@@ -33,8 +33,9 @@ class ChannelSystem {
 
   /// Minimises, over changes of the kernels' values, the squared error at the probes (as far as they are
   /// seen) plus damping times the squared change. Errors are those of clamped values, as with
-  /// straight-through gradients. Values stay in their range. Deterministic for any number of threads.
-  void solve(const ChannelSolveOptions& options, KernelSet& kernels);
+  /// straight-through gradients. Values go `share` of the way and stay in their range. Deterministic for any
+  /// number of threads.
+  void solve(const ChannelSolveOptions& options, KernelSet& kernels, float share = 1);
 
  private:
   /// A kernel's part of the value at a probe; kernels are numbered within the block.
