@@ -73,8 +73,8 @@ class ChannelSystem {
   std::size_t stride_;                 // channels, padded to whole vectors
   std::size_t kernel_count_;
   std::vector<Block> blocks_;
-  std::vector<std::uint32_t> begin_;  // [kernels + 1] of places
-  std::vector<Place> places_;         // kernel by kernel, blocks in order
+  std::vector<std::uint32_t> begin_;               // [kernels + 1] of places
+  std::vector<Place> places_;                      // kernel by kernel, blocks in order
   PerThread<std::vector<std::uint16_t>> numbers_;  // of add(): [kernels] number in the block
 };
 
