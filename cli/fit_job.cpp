@@ -174,7 +174,7 @@ Json fitJson(const LoadedAsset& asset, const FitJob& job, const FitOutcome& outc
   json["bytes_per_kernel"] = jsonNumber(outcome.stored->product.bytesPerKernel());
   json["file_bytes"] = outcome.bytes.size();
   json["input_bytes"] = asset.asset.input_bytes;
-  json["fallback"] = kFallbackNames[static_cast<std::size_t>(job.fallback)];
+  json["fallback"] = kFallbackNames[static_cast<std::size_t>(outcome.fallback)];
   json["fallback_psnr"] = outcome.fallback_psnr ? jsonNumber(*outcome.fallback_psnr) : Json();
   json["kept"] = outcome.kept;
   json["dropped"] = outcome.dropped;

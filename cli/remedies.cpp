@@ -3,7 +3,6 @@
 #include <string_view>
 
 #include "heatskin/base/result.h"
-#include "heatskin/viewing/page.h"
 
 namespace heatskin::cli {
 namespace {
@@ -22,8 +21,8 @@ constexpr Remedy kRemedies[] = {
     {error_code::kOtherGeometry,
      "; 'heatskin attach PRODUCT --to FILE' attaches those of the original product"},
     {error_code::kOtherShape,
-     "; kernels can be attached to the same triangles only, and carrying them over to another shape is not "
-     "possible yet"},
+     "; kernels can be attached to the same triangles only; 'heatskin transfer PRODUCT --onto FILE' carries "
+     "their look over to another mesh of the shape"},
     {error_code::kNoViewer, "; 'make viewer' builds it (it needs npm)"},
     {error_code::kNoCheckpoint, "; start without --resume"},
     {error_code::kDamagedCheckpoint, "; start over without --resume"},

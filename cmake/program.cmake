@@ -107,6 +107,12 @@ if(HEATSKIN_TESTS)
                                                $<TARGET_FILE:heatskin_cli> ${subject})
       set_tests_properties(readers/${subject} PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
     endforeach()
+    # Damaged products, for these readers and ours.
+    foreach(subject python javascript heatskin)
+      add_test(NAME readers/hostile_${subject} COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/readers/hostile_test.py
+                                                       $<TARGET_FILE:heatskin_cli> ${subject})
+      set_tests_properties(readers/hostile_${subject} PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
+    endforeach()
     # The three.js plugin in headless Chromium against `heatskin query`.
     add_test(NAME three/chromium COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/three/three_test.py
                                          $<TARGET_FILE:heatskin_cli> ${PROJECT_BINARY_DIR}/three)
@@ -117,6 +123,10 @@ if(HEATSKIN_TESTS)
                                               $<TARGET_FILE:heatskin_cli> ${PROJECT_BINARY_DIR}/viewer_tests ${subject})
       set_tests_properties(viewer/${subject} PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
     endforeach()
+    # A baked product in Blender, where that is installed (it is no package of ours), beside our own picture.
+    add_test(NAME blender/baked COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/blender/blender_test.py
+                                        $<TARGET_FILE:heatskin_cli> ${PROJECT_BINARY_DIR}/blender)
+    set_tests_properties(blender/baked PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
   endif()
 
   # Everything that runs on several threads, for ThreadSanitizer above all.

@@ -22,6 +22,9 @@ const KEPT = 30;  // kernels that contribute to a point
 /** The file is not what the specification describes, or needs what this reader does not have. */
 class FormatError extends Error {}
 
+/** Triangles of a scene that this reader takes: instances make many of few bytes. */
+const MOST_TRIANGLES = 1 << 22;
+
 function require_(condition, message) {
   if (!condition) throw new FormatError(message);
 }
@@ -59,8 +62,8 @@ function localMatrix(node) {
 /** As much of glTF 2.0 as geometry needs. */
 class Gltf {
   constructor(buffer) {
-    const view = new DataView(buffer);
-    require_(buffer.byteLength >= 20 && view.getUint32(0, true) === 0x46546c67, 'is not a GLB file');
+    const view = new DataView(buffer.byteLength >= 20 ? buffer : new ArrayBuffer(20));
+    require_(view.getUint32(0, true) === 0x46546c67, 'is not a GLB file');
     const length = view.getUint32(12, true);
     require_(view.getUint32(16, true) === 0x4e4f534a && 20 + length <= buffer.byteLength, 'has no JSON');
     this.root = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 20, length)));
@@ -79,7 +82,7 @@ class Gltf {
     require_((view.buffer || 0) === 0 && !this.root.buffers[0].uri, 'has buffers outside of the file');
     require_(!(view.extensions && view.extensions.EXT_meshopt_compression), 'has compressed geometry');
     const start = view.byteOffset || 0;
-    require_(start + view.byteLength <= this.binary.length, 'a buffer view leaves the file');
+    require_(start >= 0 && view.byteLength >= 0 && start + view.byteLength <= this.binary.length, 'a buffer view leaves the file');
     return this.binary.subarray(start, start + view.byteLength);
   }
 
@@ -90,6 +93,8 @@ class Gltf {
     const [size, get, most] = COMPONENTS[accessor.componentType], width = WIDTHS[accessor.type];
     const bytes = this.view(accessor.bufferView), data = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     const stride = this.root.bufferViews[accessor.bufferView].byteStride || size * width;
+    const end = (accessor.byteOffset || 0) + (accessor.count - 1) * stride + size * width;
+    require_(accessor.count > 0 && stride > 0 && end <= bytes.length, 'an accessor leaves its buffer view');
     const out = new Float64Array(accessor.count * width);
     for (let i = 0; i < accessor.count; ++i)
       for (let c = 0; c < width; ++c) {
@@ -106,7 +111,7 @@ class Gltf {
     if (mode < 4 || mode > 6) return null;
     const v = primitive.indices !== undefined ?
         this.accessor(primitive.indices) :
-        Float64Array.from({length: this.root.accessors[primitive.attributes.POSITION].count}, (_, i) => i);
+        Float64Array.from({length: this.accessor(primitive.attributes.POSITION).length / 3}, (_, i) => i);
     if (mode === 4) return v.subarray(0, v.length - v.length % 3);
     const out = [];
     for (let i = 0; i + 2 < v.length; ++i) {
@@ -154,6 +159,8 @@ class Gltf {
     const positions = [], materials = [], normals = [], mirrored = [], parts = [], nodes = this.root.nodes || [];
     const add = (primitive, m) => {
       const {triangles, positions: p, normals: n} = this.geometry(primitive) || {triangles: []};
+      require_(materials.length + triangles.length / 3 <= MOST_TRIANGLES, `has more than ${MOST_TRIANGLES} triangles`);
+      require_(triangles.every(v => 3 * v + 2 < p.length), 'a triangle has a vertex that does not exist');
       const [x, y, z] = [0, 4, 8].map(c => [m[c], m[c + 1], m[c + 2]]), mirrors = dot(x, cross(y, z)) < 0;
       const cofactors = [cross(y, z), cross(z, x), cross(x, y)];  // the inverse transpose up to a factor
       for (const v of triangles) {
@@ -168,7 +175,10 @@ class Gltf {
         mirrored.push(mirrors);
       }
     };
+    const visited = new Set();
     const visit = (index, parent) => {
+      require_(nodes[index] && !visited.has(index), 'nodes do not form trees');
+      visited.add(index);
       const node = nodes[index], world = multiply(parent, localMatrix(node));
       if (node.mesh !== undefined) {
         this.placements(node, world).forEach((matrix, placement) => {
@@ -185,24 +195,106 @@ class Gltf {
     const identity = Float64Array.of(1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1);
     for (const root of roots) visit(root, identity);
     require_(positions.length > 0, 'has no triangles');
+    require_(positions.every(Number.isFinite), 'a position is not a number');
     return {corners: Float64Array.from(positions), materials, normals: Float64Array.from(normals), mirrored, parts};
   }
 }
 
-async function inflate(bytes, size, what) {
-  require_(Math.floor(size / 64) < bytes.length, `the ${what}' buffer is too small`);
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
-  let data;
-  try {
-    data = new Uint8Array(await new Response(stream).arrayBuffer());
-  } catch (error) {
-    throw new FormatError(`the ${what}' buffer is not a zlib stream`);
+/** The `size` bytes of a zlib stream that is all of `bytes`; `more` bytes of it are justified by other parts of the file. */
+async function inflate(bytes, size, what, more = 0) {
+  require_(Math.floor(size / 64) < bytes.length + more, `the ${what}' buffer is too small`);
+  const reader = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate')).getReader();
+  const data = new Uint8Array(size), wrong = `the ${what}' buffer is no zlib stream of ${size} bytes`;
+  let at = 0;
+  for (;;) {
+    let part;
+    try {
+      part = await reader.read();
+    } catch (error) {
+      throw new FormatError(wrong);
+    }
+    if (part.done) break;
+    if (at + part.value.length > size) await reader.cancel().catch(() => {});
+    require_(at + part.value.length <= size, wrong);
+    data.set(part.value, at);
+    at += part.value.length;
   }
-  require_(data.length === size, `the ${what}' buffer has the wrong size`);
+  // Not every platform notices bytes after the stream: its check sum must be the last four.
+  let a = 1, b = 0;
+  for (const byte of data) b = (b + (a = (a + byte) % 65521)) % 65521;
+  const last = bytes.length - 4;
+  require_(at === size && last >= 2 && bytes[last] * 256 + bytes[last + 1] === b && bytes[last + 2] * 256 + bytes[last + 3] === a, wrong);
   return data;
 }
 
+// -------------------------------------------------------------------------------------------- the extension's object
+
+function check(parent, name, low, high, whole = true) {
+  const value = parent[name];
+  require_(typeof value === 'number' && value >= low && value <= high && (!whole || Number.isInteger(value)),
+           `${name} is not a number from ${low} to ${high}`);
+}
+
+function checkEnds(parent, name, low, high) {
+  require_(Array.isArray(parent[name]) && parent[name].length === 2, `${name} is not two numbers`);
+  for (const i of [0, 1]) check(parent[name], i, low, high, false);
+  require_(parent[name][0] < parent[name][1], `${name} does not increase`);
+}
+
+function checkMeans(group, {count}) {
+  require_(Array.isArray(group.mean) && group.mean.length === count, 'mean does not fit its group');
+  group.mean.forEach((_, i) => check(group.mean, i, 0, 1, false));
+}
+
+/** What the rest relies on. Specification: "The extension's object". */
+function checkExtension(extension) {
+  const {kernels, evaluator: options, channels, variants = [], charts, proxyCharts} = extension;
+  check(extension, 'triangles', 1, 2 ** 32 - 2);
+  check(kernels, 'count', 1, 52428800);
+  for (const name of ['triangle', 'barycentric', 'angle', 'anisotropy', 'threshold', 'sharpness', 'length'])
+    check(kernels.bits, name, 1, name === 'triangle' ? 32 : 16);
+  checkEnds(kernels, 'anisotropy', 1, 200);
+  checkEnds(kernels, 'threshold', 0.3, 1 - 2 ** -24);
+  checkEnds(kernels, 'sharpness', 10, 200);
+  checkEnds(kernels, 'length', 2 ** -10, 16);
+  check(options, 'diffusionTime', 1e-6, 1e3, false);
+  check(options, 'windowSigma', 0, 10, false);
+  check(options, 'maxRadius', 1e-4, 10, false);
+  check(options, 'supportTail', 1e-4, 0.5, false);
+  check(options, 'candidates', 1, 256);
+  require_(['perQuery', 'perFace', 'byReach'].includes(options.candidateRule), 'candidateRule is none');
+  for (const name of ['isotropic', 'euclidean', 'joinCorners'])
+    require_(typeof options[name] === 'boolean', `${name} is not a boolean`);
+  for (const group of channels) {
+    check(group, 'count', 1, 32);
+    check(group, 'bits', 2, 16);
+    checkEnds(group, 'range', -1e6, 1e6);
+    checkMeans(group, group);
+    require_(!isTangent(group) || group.count === 2, 'a vector does not have two channels');
+  }
+  require_(channels[0].name === 'base_color' && channels[0].count === 3 && channels.reduce((sum, g) => sum + g.count, 0) <= 32,
+           'channels do not begin with base_color, or are too many');
+  for (const variant of variants)
+    for (const group of variant.channels) {
+      const described = channels.find(({name}) => name === group.name);
+      require_(described, 'a variant has a group that does not exist');
+      checkMeans(group, described);
+    }
+  const trees = ['steps', 'orders', 'neighbours'], proxy = ['vertices', 'faces', 'faceNeighbours', 'listed'];
+  for (const name of charts ? trees : []) check(charts, name, 0, 2 ** 32 - 1);
+  for (const name of proxyCharts ? [...trees, ...proxy] : []) check(proxyCharts, name, 0, 2 ** 32 - 1);
+  require_(!charts || !proxyCharts, 'has charts and proxyCharts');
+}
+
 // ----------------------------------------------------------------------------------------------- the kernels' buffer
+
+/** The codes of a column of n bits, from planes that `plane` gives one after the other. */
+function readCodes(plane, n) {
+  const upper = plane(), lower = n > 8 ? plane() : null;
+  require_(upper.every(byte => byte < 2 ** Math.min(n, 8)) && (!lower || lower.every(byte => byte < 2 ** (n - 8))),
+           'a code has too many bits');
+  return Float64Array.from(upper, (byte, i) => lower ? byte * 2 ** (n - 8) + lower[i] : byte);
+}
 
 /** Puts the codes of a variant in the place of those of the kernels. Specification: "Variants". */
 async function readValues(groups, codes, variant, view) {
@@ -213,10 +305,7 @@ async function readValues(groups, codes, variant, view) {
   const data = await inflate(view, count * planes, 'variants');
   let at = 0;
   const plane = () => data.subarray(at, at += count), read = {};
-  for (const c of channels) {
-    const n = all[c].bits, upper = plane(), lower = n > 8 ? plane() : null;
-    read[c] = Float64Array.from(upper, (byte, i) => lower ? byte * 2 ** (n - 8) + lower[i] : byte);
-  }
+  for (const c of channels) read[c] = readCodes(plane, all[c].bits);
   for (const c of channels) {
     const predicted = c === 0 || c === 2;
     for (let i = 0; i < count; ++i) {
@@ -238,15 +327,11 @@ async function readKernels(extension, view, variant, variantView) {
   const plane = () => data.subarray(at, at += count);
   const difference = new Float64Array(count);
   for (let p = 0; p < trianglePlanes; ++p) plane().forEach((byte, i) => { difference[i] += byte * 256 ** p; });
-  const codes = columns.map(n => {
-    const upper = plane();
-    if (n <= 8) return Float64Array.from(upper);
-    const lower = plane();
-    return Float64Array.from(upper, (byte, i) => byte * 2 ** (n - 8) + lower[i]);
-  });
+  const codes = columns.map(n => readCodes(plane, n));
   const values = codes.slice(7);
   for (const c of [0, 2]) values[c].forEach((code, i) => { values[c][i] = (code + values[1][i]) % 2 ** channels[c]; });
   if (variant) await readValues(extension.channels, values, variant, variantView);
+  channels.forEach((n, c) => require_(values[c].every(code => code < 2 ** n - 1), 'a residual has a code that is not used'));
   const kernels = [], most = 2 ** bits.barycentric - 1;
   const geometric = ([low, high], code, n) => low * (high / low) ** (code / (2 ** n - 1));
   for (let i = 0; i < count; ++i) {
@@ -271,29 +356,114 @@ async function readKernels(extension, view, variant, variantView) {
 
 const nextHalfEdge = h => h % 3 === 2 ? h - 2 : h + 1;
 
-/** The triangles of a scene side by side. Specification: "Neighbours". */
-class Mesh {
+/** Triangles side by side: `corners` are normalised, `neighbour` has the half-edge behind each half-edge or NONE. */
+class Triangles {
+  /** `vertex`: of each corner; `partOf`: whether a triangle takes part; `changes`: pairs of half-edges. */
+  findNeighbours(vertex, partOf, changes) {
+    const edges = new Map();
+    for (let h = 0; h < vertex.length; ++h) {
+      if (!partOf(Math.floor(h / 3))) continue;
+      const a = vertex[h], b = vertex[nextHalfEdge(h)], key = a < b ? `${a},${b}` : `${b},${a}`;
+      if (edges.has(key)) edges.get(key).push(h);
+      else edges.set(key, [h]);
+    }
+    const neighbour = this.neighbour = new Uint32Array(vertex.length).fill(NONE);
+    for (const group of edges.values()) {
+      if (group.length !== 2) continue;
+      neighbour[group[0]] = group[1];
+      neighbour[group[1]] = group[0];
+    }
+    for (let i = 0; i < changes.length; i += 2) {
+      require_(changes[i] < neighbour.length && (changes[i + 1] === NONE || changes[i + 1] < neighbour.length),
+               'neighbours are not edges of the file');
+      neighbour[changes[i]] = changes[i + 1];
+    }
+    require_(neighbour.every((g, h) => g === NONE || neighbour[g] === h), 'neighbours are not mutual');
+  }
+
+  /** Triangles in their planes, and where the third corner lies beside each half-edge, in edge lengths. */
+  findShapes() {
+    this.flat = new Float64Array(6 * this.count);
+    this.along = new Float64Array(3 * this.count);
+    this.beside = new Float64Array(3 * this.count);
+    this.sliver = new Array(this.count);
+    for (let t = 0; t < this.count; ++t) {
+      const x = [0, 1, 2].map(c => this.corner(t, c));
+      for (let e = 0; e < 3; ++e) {
+        const edge = minus(x[(e + 1) % 3], x[e]), to = minus(x[(e + 2) % 3], x[e]), squared = dot(edge, edge) || 1;
+        this.along[3 * t + e] = dot(edge, to) / squared;
+        this.beside[3 * t + e] = norm(cross(edge, to)) / squared;
+      }
+      const e = minus(x[1], x[0]), f = minus(x[2], x[0]), length = norm(e);
+      this.flat.set([0, 0, length, 0, this.along[3 * t] * length, this.beside[3 * t] * length], 6 * t);
+      this.sliver[t] = norm(cross(e, f)) <= 1e-5 * (dot(e, e) + dot(f, f));
+    }
+  }
+
+  corner(t, c) { return this.corners.subarray(9 * t + 3 * c, 9 * t + 3 * c + 3); }
+
+  /** Corners at which neighbours meet are one vertex. */
+  findVertices() {
+    const parent = Uint32Array.from({length: 3 * this.count}, (_, i) => i);
+    const find = x => {
+      while (parent[x] !== x) x = parent[x] = parent[parent[x]];
+      return x;
+    };
+    const position = h => this.corners.subarray(3 * h, 3 * h + 3);
+    this.same = new Uint8Array(3 * this.count);  // whether neighbours run along their edge in the same direction
+    for (let h = 0; h < this.neighbour.length; ++h) {
+      const g = this.neighbour[h];
+      if (g === NONE) continue;
+      const near = minus(position(h), position(g)), far = minus(position(nextHalfEdge(h)), position(g));
+      this.same[h] = dot(near, near) < dot(far, far) ? 1 : 0;
+      parent[find(this.same[h] ? h : nextHalfEdge(h))] = find(g);
+      parent[find(this.same[h] ? nextHalfEdge(h) : h)] = find(nextHalfEdge(g));
+    }
+    this.vertex = parent.map((_, i) => find(i));
+  }
+
+  /** The first and second axis of a triangle in space. */
+  axes(t) {
+    const x = unit(minus(this.corner(t, 1), this.corner(t, 0))), to = minus(this.corner(t, 2), this.corner(t, 0));
+    return [x, unit(minus(to, times(dot(to, x), x)))];
+  }
+
+  /**
+   * Cosine and sine of the turn that takes vectors from a kernel's plane to that of a triangle with the given corners there,
+   * and -1 if the second number is then to be negated. Specification: "Tangent groups".
+   */
+  turn(t, c, own) {
+    const [, , length, , x, y] = this.flat.subarray(6 * t, 6 * t + 6);
+    const ex = (c[2] - c[0]) / length, ey = (c[3] - c[1]) / length;
+    const fx = (c[4] - c[0] - x * ex) / y, fy = (c[5] - c[1] - x * ey) / y;
+    // A triangle that is wound against the kernel's is laid out mirrored.
+    const area = (own[2] - own[0]) * (own[5] - own[1]) - (own[3] - own[1]) * (own[4] - own[0]), mirror = area < 0 ? -1 : 1;
+    return [...nearestTurn(ex + mirror * fy, ey - mirror * fx), mirror];
+  }
+}
+
+/** The triangles of a scene. Specification: "Neighbours". */
+class Mesh extends Triangles {
   constructor(corners, changes) {
+    super();
     this.count = corners.length / 9;
     const welded = this.weld(corners), proper = this.findProper(corners, welded);
     this.findRepeated(welded, proper);
     const partOf = t => proper[t] && this.repeats[t] === t;
     this.part = partOf;
-    this.neighbour = this.byRule(welded, partOf);
-    for (let i = 0; i < changes.length; i += 2) {
-      require_(changes[i] < 3 * this.count && (changes[i + 1] === NONE || changes[i + 1] < 3 * this.count),
-               'neighbours are not edges of the file');
-      this.neighbour[changes[i]] = changes[i + 1];
-    }
+    this.findNeighbours(welded, partOf, changes);
     // Scene units to normalised ones.
+    let any = false;
     const low = [Infinity, Infinity, Infinity], high = [-Infinity, -Infinity, -Infinity];
     for (let t = 0; t < this.count; ++t) {
       if (!partOf(t)) continue;
+      any = true;
       for (let i = 0; i < 9; ++i) {
         low[i % 3] = Math.min(low[i % 3], corners[9 * t + i]);
         high[i % 3] = Math.max(high[i % 3], corners[9 * t + i]);
       }
     }
+    require_(any, 'no triangle has area');
     this.scale = 2 / Math.max(high[0] - low[0], high[1] - low[1], high[2] - low[2]);
     this.corners = corners.map(x => x * this.scale);
     this.origin = low.map((x, i) => 0.5 * (x + high[i]) * this.scale);
@@ -345,64 +515,6 @@ class Mesh {
     }
   }
 
-  byRule(welded, partOf) {
-    const edges = new Map();
-    for (let h = 0; h < welded.length; ++h) {
-      if (!partOf(Math.floor(h / 3))) continue;
-      const a = welded[h], b = welded[nextHalfEdge(h)], key = a < b ? `${a},${b}` : `${b},${a}`;
-      if (edges.has(key)) edges.get(key).push(h);
-      else edges.set(key, [h]);
-    }
-    const neighbour = new Uint32Array(welded.length).fill(NONE);
-    for (const group of edges.values()) {
-      if (group.length !== 2) continue;
-      neighbour[group[0]] = group[1];
-      neighbour[group[1]] = group[0];
-    }
-    return neighbour;
-  }
-
-  /** Triangles in their planes, and where the third corner lies beside each half-edge, in edge lengths. */
-  findShapes() {
-    this.flat = new Float64Array(6 * this.count);
-    this.along = new Float64Array(3 * this.count);
-    this.beside = new Float64Array(3 * this.count);
-    this.sliver = new Array(this.count);
-    for (let t = 0; t < this.count; ++t) {
-      const x = [0, 1, 2].map(c => this.corner(t, c));
-      for (let e = 0; e < 3; ++e) {
-        const edge = minus(x[(e + 1) % 3], x[e]), to = minus(x[(e + 2) % 3], x[e]), squared = dot(edge, edge) || 1;
-        this.along[3 * t + e] = dot(edge, to) / squared;
-        this.beside[3 * t + e] = norm(cross(edge, to)) / squared;
-      }
-      const e = minus(x[1], x[0]), f = minus(x[2], x[0]), length = norm(e);
-      this.flat.set([0, 0, length, 0, this.along[3 * t] * length, this.beside[3 * t] * length], 6 * t);
-      this.sliver[t] = norm(cross(e, f)) <= 1e-5 * (dot(e, e) + dot(f, f));
-    }
-  }
-
-  corner(t, c) { return this.corners.subarray(9 * t + 3 * c, 9 * t + 3 * c + 3); }
-
-  /** Corners at which neighbours meet are one vertex. */
-  findVertices() {
-    const parent = Uint32Array.from({length: 3 * this.count}, (_, i) => i);
-    const find = x => {
-      while (parent[x] !== x) x = parent[x] = parent[parent[x]];
-      return x;
-    };
-    const position = h => this.corners.subarray(3 * h, 3 * h + 3);
-    this.same = new Uint8Array(3 * this.count);  // whether neighbours run along their edge in the same direction
-    for (let h = 0; h < this.neighbour.length; ++h) {
-      const g = this.neighbour[h];
-      if (g === NONE) continue;
-      const near = minus(position(h), position(g)), far = minus(position(nextHalfEdge(h)), position(g));
-      this.same[h] = dot(near, near) < dot(far, far) ? 1 : 0;
-      parent[find(this.same[h] ? h : nextHalfEdge(h))] = find(g);
-      parent[find(this.same[h] ? nextHalfEdge(h) : h)] = find(nextHalfEdge(g));
-    }
-    this.vertex = parent.map((_, i) => find(i));
-  }
-
   /**
    * 1 where the outside of a triangle is the side from which its corners are counter-clockwise, else -1. Specification:
    * "Normals".
@@ -430,26 +542,6 @@ class Mesh {
     }
     return side.map((x, t) => x || front(t));
   }
-
-  /** The first and second axis of a triangle in space. */
-  axes(t) {
-    const x = unit(minus(this.corner(t, 1), this.corner(t, 0))), to = minus(this.corner(t, 2), this.corner(t, 0));
-    return [x, unit(minus(to, times(dot(to, x), x)))];
-  }
-
-  /**
-   * Cosine and sine of the turn that takes vectors from a kernel's plane to that of a triangle with the given corners there,
-   * and -1 if the second number is then to be negated. Specification: "Tangent groups".
-   */
-  turn(t, c, own) {
-    const [, , length, , x, y] = this.flat.subarray(6 * t, 6 * t + 6);
-    const ex = (c[2] - c[0]) / length, ey = (c[3] - c[1]) / length;
-    const fx = (c[4] - c[0] - x * ex) / y, fy = (c[5] - c[1] - x * ey) / y;
-    // A triangle that is wound against the kernel's is laid out mirrored.
-    const area = (own[2] - own[0]) * (own[5] - own[1]) - (own[3] - own[1]) * (own[4] - own[0]), mirror = area < 0 ? -1 : 1;
-    const cosine = ex + mirror * fy, sine = ey - mirror * fx, size = Math.hypot(cosine, sine);
-    return size > 1e-6 ? [cosine / size, sine / size, mirror] : [1, 0, mirror];
-  }
 }
 
 const minus = (a, b) => [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
@@ -460,29 +552,184 @@ const cross = (a, b) => [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a
 const norm = a => Math.sqrt(dot(a, a));
 const unit = a => times(1 / (norm(a) || 1), a);
 
+/** Cosine and sine of the rotation nearest to the map (a b; c d), from a + d and c - b. */
+function nearestTurn(cosine, sine) {
+  const size = Math.hypot(cosine, sine);
+  return size > 1e-6 ? [cosine / size, sine / size] : [1, 0];
+}
+
+// ------------------------------------------------------------------------------------------------------- the proxy
+
+/** Squared distances below this are less than that of a place by 1e-6, clearly more than rounding. */
+const clearlyNearer = ({squared}) => squared - 2e-6 * Math.sqrt(squared);
+
+/** A simplified copy of the surface. Specification: "Charts on a proxy". */
+class ProxyMesh extends Triangles {
+  /** `data`: what follows the trees. */
+  constructor(about, data, mesh, kernels) {
+    super();
+    let at = 0;
+    const bytes = size => data.subarray(at, at += size);
+    const column = count => {
+      const planes = bytes(4 * count);
+      return Float64Array.from({length: count}, (_, i) => planes[i] + 256 * planes[count + i] +
+          65536 * planes[2 * count + i] + 16777216 * planes[3 * count + i]);
+    };
+    const differences = (count, end) => {
+      let last = 0;
+      return column(count).map(code => {
+        last += code % 2 === 1 ? -(code + 1) / 2 : code / 2;
+        require_(last >= 0 && last < end, 'the proxy names something that does not exist');
+        return last;
+      });
+    };
+    this.count = about.faces;
+    const vertices = differences(about.vertices, 3 * mesh.count);
+    let met = 0;
+    this.vertices = column(3 * this.count).map(code => {
+      require_(code <= met && (code > 0 || met < vertices.length), 'a face of the proxy has a corner that does not exist');
+      return code === 0 ? met++ : met - code;
+    });
+    this.corners = new Float64Array(9 * this.count);
+    this.vertices.forEach((v, i) => this.corners.set(mesh.corners.subarray(3 * vertices[v], 3 * vertices[v] + 3), 3 * i));
+    const pairs = bytes(8 * about.faceNeighbours), words = new DataView(pairs.buffer, pairs.byteOffset, pairs.length);
+    const changes = Array.from({length: 2 * about.faceNeighbours}, (_, i) => words.getUint32(4 * i, true));
+    this.findNeighbours(this.vertices, () => true, changes);
+    const counts = bytes(mesh.count);
+    /** Faces that serve triangle t are listed[begin[t]] .. listed[begin[t + 1] - 1]. */
+    this.begin = new Uint32Array(mesh.count + 1);
+    require_(counts.every(count => count >> 1 <= 13), 'a list of faces of the proxy is too long');
+    counts.forEach((count, t) => { this.begin[t + 1] = this.begin[t] + (count >> 1); });
+    /** -1 where the surface has the corners of a triangle in the other direction. */
+    this.orientation = Int8Array.from(counts, count => count & 1 ? -1 : 1);
+    this.listed = differences(about.listed, this.count);
+    require_(this.begin[mesh.count] === about.listed, 'lists of faces of the proxy do not end');
+    this.kernelFaces = differences(kernels, this.count);
+    this.findShapes();
+    this.findVertices();
+    this.frames = Array.from({length: this.count}, (_, t) => {
+      const [x, y] = this.axes(t);
+      require_(this.beside[3 * t] > 0, 'a face of the proxy has no area');
+      return {x, y, normal: cross(x, y)};
+    });
+    this.around = Array.from({length: vertices.length}, () => []);
+    this.vertices.forEach((v, i) => this.around[v].push(Math.floor(i / 3)));
+    this.rings = new Map();
+  }
+
+  /** Faces that share a vertex with a face, increasing. */
+  ring(face) {
+    if (!this.rings.has(face)) {
+      const all = [0, 1, 2].flatMap(c => this.around[this.vertices[3 * face + c]]).filter(other => other !== face);
+      this.rings.set(face, [...new Set(all)].sort((a, b) => a - b));
+    }
+    return this.rings.get(face);
+  }
+
+  /** The point of a face that is nearest to q: its barycentric coordinates, and whether it is the foot of the perpendicular. */
+  nearest(face, q) {
+    const c = [0, 1, 2].map(i => this.corner(face, i)), {normal} = this.frames[face];
+    const height = dot(minus(q, c[0]), normal), foot = minus(q, times(height, normal));
+    const areas = [0, 1, 2].map(i => dot(cross(minus(c[(i + 2) % 3], c[(i + 1) % 3]), minus(foot, c[(i + 1) % 3])), normal));
+    const sum = areas[0] + areas[1] + areas[2];
+    if (areas.every(a => a >= 0)) return {face, squared: height * height, b: areas.map(a => a / sum), inside: true};
+    let best = null, least = Infinity;
+    for (let e = 0; e < 3; ++e) {
+      if (areas[(e + 2) % 3] >= 0) continue;
+      const n = (e + 1) % 3, side = minus(c[n], c[e]), away = minus(foot, c[e]);
+      const along = Math.min(Math.max(dot(side, away) / dot(side, side), 0), 1), rest = minus(away, times(along, side));
+      if (dot(rest, rest) >= least) continue;
+      least = dot(rest, rest);
+      best = [0, 0, 0];
+      best[e] = 1 - along;
+      best[n] = along;
+    }
+    return {face, squared: height * height + least, b: best || areas.map(a => a / sum), inside: false};
+  }
+
+  /** The face and the barycentric coordinates on it that stand for the point q of a triangle; or null. */
+  place(triangle, q) {
+    let best = null;
+    for (let i = this.begin[triangle]; i < this.begin[triangle + 1]; ++i) {
+      const other = this.nearest(this.listed[i], q);
+      if (!best || other.squared < clearlyNearer(best)) best = other;
+    }
+    if (!best) return null;
+    const {normal} = this.frames[best.face];
+    for (let start = -1; start !== best.face && !best.inside && best.squared > 1e-12;) {
+      start = best.face;
+      for (const face of this.ring(start)) {
+        if (dot(this.frames[face].normal, normal) < -0.25) continue;
+        const other = this.nearest(face, q);
+        if (other.squared < clearlyNearer(best)) best = other;
+      }
+    }
+    return best;
+  }
+
+  /** Puts a kernel, whose triangle has the axes x and y, on a face: centre, axis, and vectors of its residuals. */
+  put(k, face, x, y, vectors) {
+    const to = this.frames[face], side = this.orientation[k.triangle], normal = times(side, cross(x, y));
+    k.face = face;
+    const {b} = this.nearest(face, k.space), flat = this.flat.subarray(6 * face, 6 * face + 6);
+    k.center = [0, 1].map(i => b[0] * flat[i] + b[1] * flat[2 + i] + b[2] * flat[4 + i]);
+    // An orthogonal projection; between planes at right angles, the smallest rotation.
+    const cosine = dot(normal, to.normal), c = cross(normal, to.normal);
+    const moved = v => {
+      if (Math.abs(cosine) <= 1e-3) {
+        const turned = cross(c, v);
+        v = plus(plus(v, turned), times(1 / (1 + cosine), cross(c, turned)));
+      }
+      return [dot(v, to.x), dot(v, to.y)];
+    };
+    const axis = moved(plus(times(Math.cos(k.angle), x), times(Math.sin(k.angle), y))), length = Math.hypot(...axis) || 1;
+    k.axis = axis.map(v => v / length);
+    const first = moved(x), second = moved(y).map(v => side * v);
+    const [turn, sine] = nearestTurn(first[0] + second[1], first[1] - second[0]);
+    for (const i of vectors) {
+      const p = k.residual[i], q = side * k.residual[i + 1];
+      k.residual[i] = turn * p - sine * q;
+      k.residual[i + 1] = sine * p + turn * q;
+    }
+  }
+
+  /** A vector of the plane of a face as it appears in that of a triangle with the axes x and y. */
+  turned(face, triangle, x, y, [p, q]) {
+    const from = this.frames[face], side = this.orientation[triangle];
+    const [cosine, sine] = nearestTurn(dot(x, from.x) + side * dot(y, from.y), side * dot(y, from.x) - dot(x, from.y));
+    return [cosine * p - sine * q, side * (sine * p + cosine * q)];
+  }
+}
+
 // ------------------------------------------------------------------------------------------------------------ charts
 
 /** Reads the trees. Specification: "Charts". */
 class Charts {
-  static async open(about, view, corners) {
-    const size = about.steps + 4 * (about.orders + 2 * about.neighbours);
-    const data = await inflate(view, size, 'charts'), words = new DataView(data.buffer, data.byteOffset + about.steps);
+  static async open(about, view, corners, kernels) {
+    const trees = about.steps + 4 * (about.orders + 2 * about.neighbours), triangles = corners.length / 9;
+    const proxied = about.faces !== undefined;
+    const words4 = about.vertices + 3 * about.faces + 2 * about.faceNeighbours + about.listed + kernels;
+    const data = await inflate(view, trees + (proxied ? 4 * words4 + triangles : 0), 'charts', proxied ? triangles : 0);
+    const words = new DataView(data.buffer, data.byteOffset + about.steps);
     const word = i => words.getUint32(4 * i, true);
     const changes = Array.from({length: 2 * about.neighbours}, (_, i) => word(about.orders + i));
     const charts = new Charts();
     charts.steps = data.subarray(0, about.steps);
     charts.orderWords = Array.from({length: about.orders}, (_, i) => word(i));
-    charts.mesh = new Mesh(corners, changes);
+    charts.file = new Mesh(corners, changes);
+    charts.proxy = proxied ? new ProxyMesh(about, data.subarray(trees), charts.file, kernels) : null;
+    charts.mesh = charts.proxy || charts.file;
     return charts;
   }
 
-  /** The triangles a kernel reaches and their corners in its plane, six numbers each. */
+  /** The triangles (or faces of the proxy) a kernel reaches and their corners in its plane, six numbers each. */
   walk(root, state) {
-    const {mesh, steps} = this, faces = [], places = [];
+    const {mesh, steps} = this, faces = [], places = [], start = state.at;
     const pending = [[root, 0, Array.from(mesh.flat.subarray(6 * root, 6 * root + 6))]];
     for (let first = true; pending.length > 0; first = false) {
       require_(state.at < steps.length, 'the steps of a kernel do not end');
       const byte = steps[state.at++], [face, through, c] = pending.pop();
+      require_(state.at - start <= 2 * mesh.count, 'a kernel has more steps than the triangles can need');
       require_(byte < 8 && (first || byte !== 4), 'a step is none');
       if (first || byte < 4) {
         faces.push(face);
@@ -512,7 +759,7 @@ class Charts {
 
   /** For each kernel its triangles, corners as unfolded (`own`) and joined (`places`). */
   unfold(kernels, centers, joined) {
-    const state = {at: 0}, reached = kernels.map(k => this.walk(k.triangle, state));
+    const state = {at: 0}, reached = kernels.map(k => this.walk(k.face, state));
     require_(state.at === this.steps.length, 'steps are left over');
     const orders = this.readOrders(reached);
     reached.forEach((support, k) => {
@@ -623,17 +870,31 @@ function factorOf(material, name) {
 const isTangent = group => group.kind === 'tangent';
 const isNormal = ({name}) => name === 'normal' || name === 'object_normal';
 
+/** What comes of damaged files in the middle of reading is an error of the file. */
+async function refusing(read) {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError)) throw error;
+    throw new FormatError(`is damaged: ${error.message}`, {cause: error});
+  }
+}
+
 /** A texture. `groups` lists its channels by name; evaluate() gives their values. */
 class Product {
   /** From the bytes of a GLB; with the values of a material variant if its name is given. */
-  static async open(buffer, variant) { return Product.from(new Gltf(buffer), variant); }
+  static async open(buffer, variant) { return refusing(() => Product.read(new Gltf(buffer), variant)); }
 
-  /** From anything with what Gltf has: root, view() (a promise is allowed) and corners(). */
-  static async from(gltf, variant) {
+  /** From anything with what Gltf has: root, view() (a promise is allowed) and corners(). Throws FormatError. */
+  static async from(gltf, variant) { return refusing(() => Product.read(gltf, variant)); }
+
+  static async read(gltf, variant) {
     const extension = (gltf.root.extensions || {})[NAME];
     require_(extension, `has no ${NAME}`);
     require_(/^2\.\d+$/.test(extension.version), `version ${extension.version} is not supported`);
-    require_(extension.evaluator.method === 'local' && extension.charts, 'has no charts');
+    const about = extension.charts || extension.proxyCharts;
+    require_(extension.evaluator.method === 'local' && about, 'has no charts');
+    checkExtension(extension);
     const names = (((gltf.root.extensions || {})[VARIANTS] || {}).variants || []).map(v => v.name);
     require_(variant === undefined || names.includes(variant),
              `has no material variant ${variant}; it has ${names.join(', ') || 'none'}`);
@@ -647,8 +908,11 @@ class Product {
     product.kernels = await readKernels(extension, await gltf.view(extension.kernels.bufferView), values,
                                         values && await gltf.view(values.bufferView));
     require_(product.kernels.every(k => k.triangle < extension.triangles), 'a kernel is on no triangle');
-    const charts = await Charts.open(extension.charts, await gltf.view(extension.charts.bufferView), corners);
-    product.mesh = charts.mesh;
+    const charts = await Charts.open(about, await gltf.view(about.bufferView), corners, product.kernels.length);
+    product.mesh = charts.file;
+    product.proxy = charts.proxy;
+    require_(product.kernels.every(k => product.mesh.part(k.triangle)), 'a kernel is on a triangle without area');
+    require_(!product.proxy || !product.options.euclidean, 'has charts on a proxy with distances in space');
     product.prepare(charts);
     product.side = product.mesh.findOutside(mirrored);
     product.prepareNormals(normals);
@@ -671,13 +935,16 @@ class Product {
       k.center = [b[0] * flat[0] + b[1] * flat[2] + b[2] * flat[4], b[0] * flat[1] + b[1] * flat[3] + b[2] * flat[5]];
       k.space = this.position(k.triangle, b);
       k.axis = [Math.cos(k.angle), Math.sin(k.angle)];
+      k.face = k.triangle;
       k.floor = logistic(-k.sharpness * k.threshold);
       k.range = logistic(k.sharpness * (1 - k.threshold)) - k.floor + 1e-8;
       const radius = Math.max(k.length * this.supportRadius(k), 1e-3 * k.length);
       k.weight = o.candidateRule === 'byReach' ? 1 / radius ** 2 : 1;
     }
-    /** For each triangle the kernels that reach it and the places of its corners in their planes. */
-    this.table = Array.from({length: mesh.count}, () => []);
+    if (this.proxy)
+      this.kernels.forEach((k, i) => this.proxy.put(k, this.proxy.kernelFaces[i], ...mesh.axes(k.triangle), this.vectors));
+    /** For each triangle, or each face of the proxy, the kernels that reach it and the places of its corners in their planes. */
+    this.table = Array.from({length: charts.mesh.count}, () => []);
     const reached = charts.unfold(this.kernels, this.kernels.map(k => k.center), o.joinCorners && !o.euclidean);
     reached.forEach(({faces, places, own}, kernel) => faces.forEach((face, i) => {
       this.table[face].push({kernel, places: places[i], own: own[i]});
@@ -758,11 +1025,18 @@ class Product {
 
   /**
    * The kernels that make the colour of a point, each as {kernel, weight, ...}; where the weights' sum, the coverage, is above
-   * 1 they are divided by it. Specification: "The colour of a point".
+   * 1 they are divided by it. `face` is the triangle that charts are about, that of
+   * the proxy if there is one; -1 if none stands for the point. Specification: "The colour of a point".
    */
   weights(triangle, b) {
-    const o = this.options, q = this.position(triangle, b);
-    let found = this.table[triangle].map(({kernel, places: c, own}) => {
+    const o = this.options, q = this.position(triangle, b), {proxy} = this;
+    let face = triangle;
+    if (proxy) {
+      const place = proxy.place(triangle, q);
+      if (!place) return {face: -1, kept: []};
+      ({face, b} = place);
+    }
+    let found = this.table[face].map(({kernel, places: c, own}) => {
       const k = this.kernels[kernel], chord = minus(q, k.space), chord2 = dot(chord, chord);
       const [x, y] = o.euclidean ? this.project(k, chord) :
                                    [b[0] * c[0] + b[1] * c[2] + b[2] * c[4] - k.center[0],
@@ -778,28 +1052,31 @@ class Product {
       const a = logistic(k.sharpness * (Math.exp(-d2 * rate / k.length ** 2) - k.threshold));
       return Math.min(Math.max((a - k.floor) / k.range, 0), 1);
     });
-    return smallest(f.map(x => -x), KEPT).map(i => ({...found[i], weight: f[i]}));
+    return {face, kept: smallest(f.map(x => -x), KEPT).map(i => ({...found[i], weight: f[i]}))};
   }
 
   /** Channels relative to their ranges, and the coverage. Specification: "The colour of a point". */
   at(triangle, b) {
-    const relative = this.mean.slice(), kept = this.weights(triangle, b);
+    const relative = this.mean.slice(), {proxy} = this, {face, kept} = this.weights(triangle, b);
+    if (face < 0) return {relative, coverage: 0};
     const coverage = kept.reduce((sum, {weight}) => sum + weight, 0);
     for (const pair of kept) {
-      const residual = this.vectors.length > 0 ? this.turned(triangle, pair) : pair.k.residual;
+      const residual = this.vectors.length > 0 ? this.turned(face, pair) : pair.k.residual;
       for (let c = 0; c < relative.length; ++c) relative[c] += pair.weight * residual[c] / Math.max(coverage, 1);
     }
     for (const c of this.vectors) {  // not longer than R, which is 1/2 relative to the range
       const x = relative[c] - 0.5, y = relative[c + 1] - 0.5, much = Math.max(2 * Math.hypot(x, y), 1);
-      relative[c] = 0.5 + x / much;
-      relative[c + 1] = 0.5 + y / much;
+      const vector = [x / much, y / much];
+      const [p, r] = proxy ? proxy.turned(face, triangle, ...this.mesh.axes(triangle), vector) : vector;
+      relative[c] = 0.5 + p;
+      relative[c + 1] = 0.5 + r;
     }
     return {relative: relative.map(x => Math.min(Math.max(x, 0), 1)), coverage};
   }
 
-  /** Residuals of a kernel with the vectors among them as they appear in the plane of a triangle. */
-  turned(triangle, {k, c, own}) {
-    const [cosine, sine, mirror] = this.mesh.turn(triangle, c, own), residual = k.residual.slice();
+  /** Residuals of a kernel with the vectors among them as they appear in the plane of a triangle, or of a face of the proxy. */
+  turned(face, {k, c, own}) {
+    const [cosine, sine, mirror] = (this.proxy || this.mesh).turn(face, c, own), residual = k.residual.slice();
     for (const first of this.vectors) {
       const [x, y] = k.residual.slice(first, first + 2);
       residual[first] = cosine * x + sine * y;
@@ -829,7 +1106,8 @@ class Product {
 
   /**
    * The table of a fragment shader: for each triangle up to `most` records, each a kernel with an affine map from
-   * barycentric coordinates (b0, b1) of the triangle to the kernel's plane.
+   * barycentric coordinates (b0, b1) of the triangle to the kernel's plane. With a proxy, triangles are its faces, and
+   * proxy.place() says which one and which coordinates stand for a point.
    *
    *   begin    Uint32Array [T + 1]: records of triangle t are begin[t] .. begin[t + 1] - 1. None for triangles that repeat
    *            another one: use `mesh.repeats` and `mesh.turns`
@@ -840,7 +1118,8 @@ class Product {
    *            plane, counter-clockwise as seen from outside
    *   space    Float32Array [N, 4]: centres of the kernels in normalised coordinates relative to `origin`, and 1 / length
    *   shape    Float32Array [N, 4]: anisotropy, threshold, sharpness, weight of d^2 for the choice of candidates
-   *   residual Float32Array [N, C]; vectors have their second number along (outside normal) x (first axis)
+   *   residual Float32Array [N, C]; vectors have their second number along (outside normal) x (first axis), with a proxy
+   *            along (normal of the face from which its corners are counter-clockwise) x (first axis)
    *   origin   of `space`, in normalised coordinates; `scale` from scene coordinates to normalised ones
    *   dropped  records that did not fit
    *
@@ -851,10 +1130,10 @@ class Product {
    */
   faceTable(most = Infinity) {
     require_(!this.options.euclidean, 'distances in space have no table');
-    const {mesh} = this, begin = new Uint32Array(mesh.count + 1), chosen = [];
+    const {mesh, proxy} = this, faces = proxy || mesh, begin = new Uint32Array(faces.count + 1), chosen = [];
     let dropped = 0;
-    for (let t = 0; t < mesh.count; ++t) {
-      let pairs = mesh.repeats[t] === t ? this.table[t] : [];
+    for (let t = 0; t < faces.count; ++t) {
+      let pairs = proxy || mesh.repeats[t] === t ? this.table[t] : [];
       if (pairs.length > most) {
         const nearest = pairs.map(({kernel, places}) => {
           const k = this.kernels[kernel];
@@ -866,7 +1145,7 @@ class Product {
       chosen.push(pairs);
       begin[t + 1] = begin[t] + pairs.length;
     }
-    const count = begin[mesh.count], channels = this.mean.length, kernelCount = this.kernels.length;
+    const count = begin[faces.count], channels = this.mean.length, kernelCount = this.kernels.length;
     const out = {begin, dropped, kernel: new Uint32Array(count), map: new Float32Array(6 * count),
                  turn: new Float32Array(count), space: new Float32Array(4 * kernelCount),
                  shape: new Float32Array(4 * kernelCount), residual: new Float32Array(channels * kernelCount),
@@ -878,8 +1157,8 @@ class Product {
       out.map.set([u(c[0] - c[4], c[1] - c[5]), u(c[2] - c[4], c[3] - c[5]), u(c[4] - x, c[5] - y),
                    v(c[0] - c[4], c[1] - c[5]), v(c[2] - c[4], c[3] - c[5]), v(c[4] - x, c[5] - y)], 6 * at);
       if (this.vectors.length > 0) {
-        const [cosine, sine] = mesh.turn(t, c, own);
-        out.turn[at] = Math.atan2(this.side[triangle] * sine, cosine);
+        const [cosine, sine] = faces.turn(t, c, own);
+        out.turn[at] = Math.atan2((proxy ? 1 : this.side[triangle]) * sine, cosine);
       }
       out.kernel[at++] = kernel;
     }));
@@ -887,7 +1166,8 @@ class Product {
       out.space.set([...minus(k.space, mesh.origin), 1 / k.length], 4 * i);
       out.shape.set([this.options.isotropic ? 0 : k.anisotropy, k.threshold, k.sharpness, k.weight], 4 * i);
       out.residual.set(k.residual, channels * i);
-      for (const c of this.vectors) out.residual[channels * i + c + 1] *= this.side[k.triangle];
+      if (!proxy)
+        for (const c of this.vectors) out.residual[channels * i + c + 1] *= this.side[k.triangle];
     });
     return out;
   }

@@ -23,6 +23,7 @@ NAME = "HSK_kernel_texture"
 VARIANTS = "KHR_materials_variants"
 NONE = 0xFFFFFFFF
 KEPT = 30  # kernels that contribute to a point
+MOST_TRIANGLES = 1 << 22  # of a scene that this reader takes: instances make many of few bytes
 
 
 class FormatError(Exception):
@@ -42,7 +43,7 @@ def open_glb(path):
     require(len(data) >= 20 and data[:4] == b"glTF", "is not a GLB file")
     length, kind = struct.unpack_from("<II", data, 12)
     require(kind == 0x4E4F534A and 20 + length <= len(data), "has no JSON")
-    document = json.loads(data[20:20 + length])
+    document = json.loads(data[20:20 + length], parse_constant=lambda name: require(False, f"has the number {name}"))
     rest = 20 + length
     binary = b""
     if rest + 8 <= len(data):
@@ -50,6 +51,18 @@ def open_glb(path):
         require(kind == 0x004E4942 and rest + 8 + size <= len(data), "has a broken binary chunk")
         binary = data[rest + 8:rest + 8 + size]
     return document, binary
+
+
+def inflate(view, size, what, more=0):
+    """The `size` bytes of a zlib stream that is the whole view; `more` bytes of it are justified by other parts of the file."""
+    require(size // 64 < len(view) + more, f"the buffer of {what} is too small")
+    stream = zlib.decompressobj()
+    try:
+        data = stream.decompress(view, size + 1)
+    except zlib.error:
+        data = b""
+    require(len(data) == size and stream.eof and not stream.unused_data, f"the buffer of {what} is no zlib stream of {size} bytes")
+    return data
 
 
 def unit(vectors):
@@ -88,7 +101,7 @@ class Gltf:
         require(view.get("buffer", 0) == 0 and "uri" not in self.root["buffers"][0], "has buffers outside of the file")
         require("EXT_meshopt_compression" not in view.get("extensions", {}), "has compressed geometry")
         start = view.get("byteOffset", 0)
-        require(start + view["byteLength"] <= len(self.binary), "a buffer view leaves the file")
+        require(0 <= start <= start + view["byteLength"] <= len(self.binary), "a buffer view leaves the file")
         return self.binary[start:start + view["byteLength"]]
 
     def accessor(self, index):
@@ -126,9 +139,12 @@ class Gltf:
         """Of all triangles in the scene: the positions of their corners, [T, 3, 3]; their materials, [T]; the normals of
         their corners, [T, 3, 3], 0 where the file has none; and whether their nodes mirror, [T]."""
         positions, materials, normals, mirrored = [], [], [], []
-        nodes = self.root.get("nodes", [])
+        nodes, visited, total = self.root.get("nodes", []), set(), 0
 
         def visit(index, parent):
+            nonlocal total
+            require(0 <= index < len(nodes) and index not in visited, "nodes do not form trees")
+            visited.add(index)
             node = nodes[index]
             here = parent @ self.matrix(node)
             if "mesh" in node:
@@ -137,8 +153,12 @@ class Gltf:
                     triangles = self.triangles(primitive)
                     if triangles is None:
                         continue
+                    total += len(triangles)
+                    require(total <= MOST_TRIANGLES, f"has more than {MOST_TRIANGLES} triangles")
                     local = self.accessor(primitive["attributes"]["POSITION"])
+                    require(len(triangles) == 0 or triangles.max() < len(local), "a triangle has a vertex that does not exist")
                     world = local @ here[:3, :3].T + here[:3, 3]
+                    require(np.isfinite(world).all(), "a position is not a number")
                     positions.append(world[triangles])
                     materials.append(np.full(len(triangles), self.material(primitive)))
                     mirrored.append(np.full(len(triangles), np.linalg.det(here[:3, :3]) < 0))
@@ -163,9 +183,10 @@ class Gltf:
         if mode not in (4, 5, 6):
             return None
         if "indices" in primitive:
+            require(self.root["accessors"][primitive["indices"]]["componentType"] in (5121, 5123, 5125), "has indices that are no integers")
             indices = self.accessor(primitive["indices"])[:, 0].astype(np.int64)
         else:
-            indices = np.arange(self.root["accessors"][primitive["attributes"]["POSITION"]]["count"])
+            indices = np.arange(len(self.accessor(primitive["attributes"]["POSITION"])))
         if mode == 4:
             return indices[:len(indices) // 3 * 3].reshape(-1, 3)
         i = np.arange(len(indices) - 2)
@@ -177,7 +198,76 @@ class Gltf:
         return found[(found[:, 0] != found[:, 1]) & (found[:, 1] != found[:, 2]) & (found[:, 2] != found[:, 0])]
 
 
+# ------------------------------------------------------------------------------------------------ the extension's object
+
+def check(parent, name, low, high, whole=True):
+    value = parent.get(name)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    require(number and low <= value <= high and (not whole or value == int(value)), f"{name} is not a number from {low} to {high}")
+
+
+def check_ends(parent, name, low, high):
+    ends = parent.get(name)
+    require(isinstance(ends, list) and len(ends) == 2, f"{name} is not two numbers")
+    for i in range(2):
+        check({name: ends[i]}, name, low, high, whole=False)
+    require(ends[0] < ends[1], f"{name} does not increase")
+
+
+def check_extension(extension):
+    """What the rest relies on. Specification: "The extension's object"."""
+    check(extension, "triangles", 1, 2 ** 32 - 2)
+    kernels, options, total = extension["kernels"], extension["evaluator"], 0
+    check(kernels, "count", 1, 52428800)
+    for name in ("triangle", "barycentric", "angle", "anisotropy", "threshold", "sharpness", "length"):
+        check(kernels["bits"], name, 1, 32 if name == "triangle" else 16)
+    for name, low, high in (("anisotropy", 1, 200), ("threshold", 0.3, 1 - 2 ** -24), ("sharpness", 10, 200), ("length", 2 ** -10, 16)):
+        check_ends(kernels, name, low, high)
+    for name, low, high in (("diffusionTime", 1e-6, 1e3), ("windowSigma", 0, 10), ("maxRadius", 1e-4, 10), ("supportTail", 1e-4, 0.5)):
+        check(options, name, low, high, whole=False)
+    check(options, "candidates", 1, 256)
+    require(options["candidateRule"] in ("perQuery", "perFace", "byReach"), "candidateRule is none")
+    for name in ("isotropic", "euclidean", "joinCorners"):
+        require(isinstance(options[name], bool), f"{name} is not a boolean")
+    for group in extension["channels"]:
+        check(group, "count", 1, 32)
+        check(group, "bits", 2, 16)
+        check_ends(group, "range", -1e6, 1e6)
+        check_means(group, group)
+        require(not is_tangent(group) or group["count"] == 2, "a vector does not have two channels")
+        total += group["count"]
+    first = extension["channels"][0]
+    require(first["name"] == "base_color" and first["count"] == 3 and total <= 32, "channels do not begin with base_color, or are too many")
+    for variant in extension.get("variants", []):
+        by_name = {group["name"]: group for group in extension["channels"]}
+        for group in variant["channels"]:
+            require(group["name"] in by_name, "a variant has a group that does not exist")
+            check_means(group, by_name[group["name"]])
+    for about in (extension.get("charts"), extension.get("proxyCharts")):
+        for name in ("steps", "orders", "neighbours", "vertices", "faces", "faceNeighbours", "listed") if about else ():
+            if about is extension.get("proxyCharts") or name in ("steps", "orders", "neighbours"):
+                check(about, name, 0, 2 ** 32 - 1)
+    require("charts" not in extension or "proxyCharts" not in extension, "has charts and proxyCharts")
+
+
+def check_means(group, described):
+    require(isinstance(group.get("mean"), list) and len(group["mean"]) == described["count"], "mean does not fit its group")
+    for value in group["mean"]:
+        check({"mean": value}, "mean", 0, 1, whole=False)
+
+
 # ------------------------------------------------------------------------------------------------ the kernels' buffer
+
+def read_codes(planes, n):
+    """The codes of a column of n bits."""
+    upper = next(planes)
+    require((upper < 1 << min(n, 8)).all(), "a code has too many bits")
+    if n <= 8:
+        return upper
+    lower = next(planes)
+    require((lower < 1 << (n - 8)).all(), "a code has too many bits")
+    return (upper << (n - 8)) + lower
+
 
 def read_values(groups, codes, variant, view):
     """Puts the codes of a variant in the place of those of the kernels. Specification: "Variants"."""
@@ -186,11 +276,9 @@ def read_values(groups, codes, variant, view):
                 if group["name"] in listed]
     count = len(codes[0])
     needed = sum(2 if n > 8 else 1 for _, n in channels)
-    require(count * needed // 64 < len(view), "the buffer of a variant is too small")
-    data = zlib.decompress(view)
-    require(len(data) == count * needed, "the buffer of a variant has the wrong size")
+    data = inflate(view, count * needed, "a variant")
     planes = iter(np.frombuffer(data, np.uint8).reshape(needed, count).astype(np.int64))
-    read = {c: next(planes) if n <= 8 else (next(planes) << (n - 8)) + next(planes) for c, n in channels}
+    read = {c: read_codes(planes, n) for c, n in channels}
     for c, n in channels:
         code = read[c] + (read[1] if c in (0, 2) else 0) + (codes[c] if variant["differences"] else 0)
         codes[c] = code % (1 << n)
@@ -206,15 +294,11 @@ def read_kernels(extension, view, variant=None, variant_view=None):
     columns += [(c, n) for c, n in enumerate(channels)]
     triangle_planes = (bits["triangle"] + 7) // 8
     planes_needed = triangle_planes + sum(2 if n > 8 else 1 for _, n in columns)
-    require(count * planes_needed // 64 < len(view), "the kernels' buffer is too small")
-    data = zlib.decompress(view)
-    require(len(data) == count * planes_needed, "the kernels' buffer has the wrong size")
+    data = inflate(view, count * planes_needed, "kernels")
     planes = iter(np.frombuffer(data, np.uint8).reshape(planes_needed, count).astype(np.int64))
 
     difference = sum(next(planes) << (8 * p) for p in range(triangle_planes))
-    codes = {}
-    for name, n in columns:
-        codes[name] = next(planes) if n <= 8 else (next(planes) << (n - 8)) + next(planes)
+    codes = {name: read_codes(planes, n) for name, n in columns}
     triangle = np.cumsum(difference)
     # b0 is a difference within a triangle: add up, and take away what came before the triangle.
     first = (difference != 0) | (np.arange(count) == 0)
@@ -230,6 +314,7 @@ def read_kernels(extension, view, variant=None, variant_view=None):
         low, high = about[name]
         return low * (high / low) ** (codes[name] / ((1 << bits[name]) - 1))
 
+    require(all((codes[c] < (1 << n) - 1).all() for c, n in enumerate(channels)), "a residual has a code that is not used")
     most = (1 << bits["barycentric"]) - 1
     require((codes["b0"] + codes["b1"] <= most).all(), "barycentric coordinates are out of range")
     low, high = about["threshold"]
@@ -272,7 +357,11 @@ def find_neighbours(corners, changes):
         repeats[t] = seen.setdefault(tuple(rotated[t]), t)
     turns = (shift - shift[repeats])[:, 0] % 3
     part = proper & (repeats == np.arange(count))
+    return change_neighbours(pair_half_edges(vertex, part), changes), np.stack([repeats, turns], 1), part
 
+
+def pair_half_edges(vertex, part):
+    """Of triangles that take part those half-edges that alone share their two vertices, [3 T]."""
     ends = np.stack([vertex, np.roll(vertex, -1, 1)], 2).reshape(-1, 2)
     ends.sort(1)
     half_edges = np.nonzero(np.repeat(part, 3))[0]
@@ -281,13 +370,20 @@ def find_neighbours(corners, changes):
     last = np.nonzero(new)[0]
     start = np.append(0, last[:-1] + 1)
     pair = start[last - start == 1]
-    neighbour = np.full(3 * count, NONE, np.int64)
+    neighbour = np.full(3 * len(vertex), NONE, np.int64)
     neighbour[order[pair]] = order[pair + 1]
     neighbour[order[pair + 1]] = order[pair]
+    return neighbour
+
+
+def change_neighbours(neighbour, changes):
+    count = len(neighbour)
     for edge, other in changes:
-        require(edge < 3 * count and (other == NONE or other < 3 * count), "neighbours are not edges of the file")
+        require(edge < count and (other == NONE or other < count), "neighbours are not edges of the file")
         neighbour[edge] = other
-    return neighbour, np.stack([repeats, turns], 1), part
+    mutual = neighbour != NONE
+    require((neighbour[neighbour[mutual]] == np.nonzero(mutual)[0]).all(), "neighbours are not mutual")
+    return neighbour
 
 
 def pair_corners(corners, neighbour):
@@ -370,23 +466,163 @@ def edge_shapes(corners):
     return np.stack([((c - a) * (b - a)).sum(1), np.linalg.norm(np.cross(b - a, c - a), axis=1)], 1) / squared[:, None]
 
 
-class Charts:
-    """Which kernels reach a triangle, and where its corners lie in their planes. Specification: "Charts"."""
+class Proxy:
+    """A simplified copy of the surface. Specification: "Charts on a proxy"."""
 
-    def __init__(self, about, view, corners):
-        size = about["steps"] + 4 * (about["orders"] + 2 * about["neighbours"])
-        require(size // 64 < len(view), "the charts' buffer is too small")
-        data = zlib.decompress(view)
-        require(len(data) == size, "the charts' buffer has the wrong size")
+    def __init__(self, about, data, corners, kernels):
+        """`data` is what follows the trees; `corners` are those of the file, normalised."""
+        self.data, self.at = data, 0
+        vertices = self.differences(about["vertices"])
+        require(((vertices >= 0) & (vertices < 3 * len(corners))).all(), "a vertex of the proxy does not exist")
+        codes, met, faces = self.column(3 * about["faces"]).tolist(), 0, []
+        for code in codes:
+            require(code <= met and (code > 0 or met < len(vertices)), "a face of the proxy has a corner that does not exist")
+            faces.append(met - code)
+            met += code == 0
+        self.faces = np.array(faces).reshape(-1, 3)
+        self.corners = corners.reshape(-1, 3)[vertices[self.faces]]
+        require(len(set(map(tuple, np.sort(self.faces, 1).tolist()))) == len(self.faces), "faces of the proxy are equal")
+        words = np.frombuffer(self.take(8 * about["faceNeighbours"]), "<u4").astype(np.int64).reshape(-1, 2)
+        self.neighbour = change_neighbours(pair_half_edges(self.faces, np.ones(len(self.faces), bool)), words)
+        counts = np.frombuffer(self.take(len(corners)), np.uint8).astype(np.int64)
+        require((counts // 2 <= 13).all(), "a list of faces of the proxy is too long")
+        self.begin = np.append(0, np.cumsum(counts // 2))
+        self.orientation = 1 - 2 * (counts % 2)  # -1 where the surface has the corners of a triangle in the other direction
+        self.listed = self.differences(about["listed"])
+        require(self.begin[-1] == len(self.listed), "lists of faces of the proxy do not end")
+        self.kernel_faces = self.differences(kernels)
+        for numbers in (self.listed, self.kernel_faces):
+            require(((numbers >= 0) & (numbers < len(self.faces))).all(), "a face of the proxy does not exist")
+        e, f = self.corners[:, 1] - self.corners[:, 0], self.corners[:, 2] - self.corners[:, 0]
+        require((np.linalg.norm(np.cross(e, f), axis=1) > 0).all(), "a face of the proxy has no area")
+        self.first = unit(e)
+        self.second = unit(f - self.first * (f * self.first).sum(1)[:, None])
+        self.normal = np.cross(self.first, self.second)
+        order = np.argsort(self.faces.reshape(-1), kind="stable")
+        self.around = np.split(order // 3, np.cumsum(np.bincount(self.faces.reshape(-1)))[:-1])
+
+    def take(self, size):
+        self.at += size
+        return self.data[self.at - size:self.at]
+
+    def column(self, count):
+        """Numbers in four planes of bytes."""
+        planes = np.frombuffer(self.take(4 * count), np.uint8).reshape(4, count).astype(np.int64)
+        return planes[0] + (planes[1] << 8) + (planes[2] << 16) + (planes[3] << 24)
+
+    def differences(self, count):
+        codes = self.column(count)
+        return np.cumsum(np.where(codes % 2 == 1, -(codes + 1) // 2, codes // 2))
+
+    def nearest(self, faces, q):
+        """For each of the faces the squared distance of a point from it, the barycentric coordinates of the nearest point,
+        and whether that is the foot of the perpendicular."""
+        c = self.corners[faces]
+        to = q - c[:, 0]
+        height = (to * self.normal[faces]).sum(1)
+        foot = q - height[:, None] * self.normal[faces]
+        areas = np.stack([(np.cross(c[:, (i + 2) % 3] - c[:, (i + 1) % 3], foot - c[:, (i + 1) % 3])
+                           * self.normal[faces]).sum(1) for i in range(3)], 1)
+        inside = (areas >= 0).all(1)
+        best, squared = areas / areas.sum(1)[:, None], np.where(inside, 0, np.inf)
+        for e in range(3):  # the nearest point of the sides that the foot is outside of
+            side, away = c[:, (e + 1) % 3] - c[:, e], foot - c[:, e]
+            along = np.clip((side * away).sum(1) / (side ** 2).sum(1), 0, 1)
+            d = ((away - along[:, None] * side) ** 2).sum(1)
+            better = ~inside & (areas[:, (e + 2) % 3] < 0) & (d < squared)
+            on_side = np.zeros((len(faces), 3))
+            on_side[:, e], on_side[:, (e + 1) % 3] = 1 - along, along
+            best, squared = np.where(better[:, None], on_side, best), np.where(better, d, squared)
+        return squared + height ** 2, best, inside
+
+    def place(self, triangle, q):
+        """The face and the barycentric coordinates on it that stand for a point of a triangle; or nothing."""
+        faces = self.listed[self.begin[triangle]:self.begin[triangle + 1]]
+        if len(faces) == 0:
+            return None
+        face, least, b, inside = self.nearer(faces, q, (None, np.inf, None, False))
+        normal, start = self.normal[face], None
+        while start != face and not inside and least > 1e-12:
+            start = face
+            ring = np.unique(np.concatenate([self.around[v] for v in self.faces[face]]))
+            ring = ring[(self.normal[ring] @ normal >= -0.25)]
+            face, least, b, inside = self.nearer(ring, q, (face, least, b, inside))
+        return face, b
+
+    def nearer(self, faces, q, best):
+        """One after the other becomes the best face that is nearer by 1e-6 than the best so far."""
+        for face, squared, b, inside in zip(faces, *self.nearest(faces, q)):
+            if best[0] is None or squared < best[1] - 2e-6 * np.sqrt(best[1]):
+                best = int(face), squared, b, inside
+        return best
+
+    def put(self, kernels, first, second, space):
+        """Where kernels are on the proxy: their centres' barycentric coordinates on kernel_faces and the directions of their
+        axes there; vectors of their residuals are turned with them by the functions returned."""
+        faces, n = self.kernel_faces, len(self.kernel_faces)
+        barycentric = np.array([self.nearest(faces[i:i + 1], space[i])[1][0] for i in range(n)]).reshape(-1, 3)
+        x, y = self.first[faces], self.second[faces]
+        # An orthogonal projection; between planes at right angles, the smallest rotation.
+        normal, to = np.cross(first, second) * self.orientation[kernels["triangle"]][:, None], self.normal[faces]
+        cosine = (normal * to).sum(1)
+        steep = np.abs(cosine) <= 1e-3
+        c = np.cross(normal, to)
+
+        def moved(v):
+            turned = np.cross(c, v)
+            rotated = v + turned + np.cross(c, turned) / (1 + np.where(steep, cosine, 0))[:, None]
+            v = np.where(steep[:, None], rotated, v)
+            return np.stack([(v * x).sum(1), (v * y).sum(1)], 1)
+
+        angle = kernels["angle"][:, None]
+        axis = unit(moved(np.cos(angle) * first + np.sin(angle) * second))
+        side = self.orientation[kernels["triangle"]]
+        return barycentric, axis, nearest_turns(moved(first), moved(second) * side[:, None]), side
+
+    def turn_to(self, face, triangle, first, second):
+        """What takes vectors from the plane of a face to that of a triangle with these axes, [2, 2]."""
+        side = self.orientation[triangle]
+        columns = [np.array([[first @ v, side * (second @ v)]]) for v in (self.first[face], self.second[face])]
+        return np.diag([1, side]) @ nearest_turns(*columns)[0]
+
+
+def nearest_turns(x, y):
+    """The rotations nearest to the maps with the columns x and y, [n, 2, 2]."""
+    cosine, sine = x[:, 0] + y[:, 1], x[:, 1] - y[:, 0]
+    length = np.hypot(cosine, sine)
+    cosine = np.where(length > 1e-6, cosine / np.maximum(length, 1e-6), 1)
+    sine = np.where(length > 1e-6, sine / np.maximum(length, 1e-6), 0)
+    return np.stack([np.stack([cosine, -sine], 1), np.stack([sine, cosine], 1)], 1)
+
+
+class Charts:
+    """Which kernels reach a triangle (or a face of the proxy), and where its corners lie in their planes. Specification:
+    "Charts"."""
+
+    def __init__(self, about, view, corners, kernels):
+        trees = size = about["steps"] + 4 * (about["orders"] + 2 * about["neighbours"])
+        proxied = "faces" in about
+        if proxied:
+            size += 4 * (about["vertices"] + 3 * about["faces"] + 2 * about["faceNeighbours"] + about["listed"] + kernels)
+            size += len(corners)
+        data = inflate(view, size, "charts", len(corners) if proxied else 0)
         self.steps = data[:about["steps"]]
-        words = np.frombuffer(data, "<u4", offset=about["steps"]).astype(np.int64)
+        words = np.frombuffer(data[about["steps"]:trees], "<u4").astype(np.int64)
         self.order_words = words[:about["orders"]]
         self.neighbour, self.repeats, self.part = find_neighbours(corners, words[about["orders"]:].reshape(-1, 2))
+        require(self.part.any(), "no triangle has area")
         used = corners[self.part].reshape(-1, 3)
         self.scale = 2 / (used.max(0) - used.min(0)).max()  # scene units to normalised ones
-        self.corners = corners * self.scale
-        self.flat = lay_flat(self.corners)
+        self.file_corners = self.corners = corners * self.scale
         self.same = pair_corners(corners, self.neighbour)
+        self.proxy = Proxy(about, data[trees:], self.corners, kernels) if proxied else None
+
+    def choose_faces(self):
+        """From here on triangles are those that trees are on: of the file, or of the proxy."""
+        if self.proxy is not None:
+            self.corners, self.neighbour = self.proxy.corners, self.proxy.neighbour
+            self.same = pair_corners(self.corners, self.neighbour)
+        self.flat = lay_flat(self.corners)
         self.vertex = find_vertices(self.neighbour, self.same)
 
     def unfold(self, roots, centers, joined):
@@ -437,13 +673,14 @@ class Charts:
 
     def walk(self, root, at, neighbour, same, shapes, flat):
         """The tree of one kernel from step `at` on: its triangles, their corners in the kernel's plane, the next step."""
-        faces, places = [], []
+        faces, places, start = [], [], at
         pending = [(root, 0, flat[root])]  # triangle, the edge it was entered through, its corners
         first = True
         while pending:
             require(at < len(self.steps), "the steps of a kernel do not end")
             byte = self.steps[at]
             at += 1
+            require(at - start <= 2 * len(flat), "a kernel has more steps than the triangles can need")
             require(byte < 8 and (first or byte != 4), "a step is none")
             face, through, corners = pending.pop()
             if first or byte < 4:
@@ -543,14 +780,20 @@ class Product:
 
     @classmethod
     def open(cls, path, variant=None):
-        return cls(Gltf(path, variant), variant)
+        """Raises FormatError, or OSError if there is no such file."""
+        try:
+            return cls(Gltf(path, variant), variant)
+        except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError, struct.error) as error:
+            raise FormatError(f"is damaged: {type(error).__name__}: {error}") from error
 
     def __init__(self, gltf, variant=None):
         extension = gltf.root.get("extensions", {}).get(NAME)
         require(extension is not None, f"has no {NAME}")
         major, minor = (int(part) for part in extension["version"].split("."))
         require(major == 2, f"version {major}.{minor} is not supported")
-        require(extension["evaluator"]["method"] == "local" and "charts" in extension, "has no charts")
+        about = extension.get("charts", extension.get("proxyCharts"))
+        require(extension["evaluator"]["method"] == "local" and about is not None, "has no charts")
+        check_extension(extension)
         self.gltf, self.extension, self.options = gltf, extension, extension["evaluator"]
         values = next((v for v in extension.get("variants", []) if variant in v["names"]), None)
         means = {group["name"]: group["mean"] for group in values["channels"]} if values else {}
@@ -560,22 +803,40 @@ class Product:
         self.kernels = k = read_kernels(extension, gltf.view(extension["kernels"]["bufferView"]), values,
                                         gltf.view(values["bufferView"]) if values else None)
         require(k["triangle"].max() < len(corners), "a kernel is on a triangle that does not exist")
-        self.charts = charts = Charts(extension["charts"], gltf.view(extension["charts"]["bufferView"]), corners)
-        self.corners, self.repeats = charts.corners, charts.repeats
+        self.charts = charts = Charts(about, gltf.view(about["bufferView"]), corners, len(k["triangle"]))
+        self.corners, self.repeats = charts.file_corners, charts.repeats
+        require(charts.part[k["triangle"]].all(), "a kernel is on a triangle without area")
         if any(group["name"] in ("normal", "object_normal") for group in self.groups):
-            side = find_outside(charts.corners, mirrored, charts.neighbour, charts.same, charts.part)
+            side = find_outside(self.corners, mirrored, charts.neighbour, charts.same, charts.part)
             self.prepare_normals(normals, side)
-        self.center = (k["barycentric"][:, :, None] * charts.flat[k["triangle"]]).sum(1)
+        charts.choose_faces()
         self.space = (k["barycentric"][:, :, None] * self.corners[k["triangle"]]).sum(1)
+        faces, barycentric = k["triangle"], k["barycentric"]
         self.axis = np.stack([np.cos(k["angle"]), np.sin(k["angle"])], 1)
+        if charts.proxy is not None:
+            require(not self.options["euclidean"], "has charts on a proxy with distances in space")
+            faces = charts.proxy.kernel_faces
+            barycentric, self.axis, turns, side = charts.proxy.put(k, *self.axes(k["triangle"]), self.space)
+            for first in self.vectors():
+                k["residual"][:, first + 1] *= side
+                k["residual"][:, first:first + 2] = np.einsum("nij,nj->ni", turns, k["residual"][:, first:first + 2])
+        self.center = (barycentric[:, :, None] * charts.flat[faces]).sum(1)
         joined = self.options["joinCorners"] and not self.options["euclidean"]
-        self.table = charts.unfold(k["triangle"], self.center, joined)
+        self.table = charts.unfold(faces, self.center, joined)
         self.filter = Filter(k["sharpness"], k["threshold"])
         radius = np.maximum(k["length"] * self.filter.radii(self.options), 1e-3 * k["length"])
         by_reach = self.options["candidateRule"] == "byReach"
         self.weight = 1 / radius ** 2 if by_reach else np.ones(len(radius))
         if self.options["candidateRule"] == "perFace":
             self.keep_nearest_to_centroids()
+
+    def vectors(self):
+        """Where the vectors of tangent groups begin among the channels."""
+        first, found = 0, []
+        for group in self.groups:
+            found += [first] if is_tangent(group) else []
+            first += group["count"]
+        return found
 
     def prepare_normals(self, normals, side):
         """Normals of triangles and of their corners, on the outside. Specification: "Normals", steps 1 and 2."""
@@ -653,11 +914,14 @@ class Product:
     def at(self, triangle, b):
         """Channels relative to their ranges, and the coverage."""
         mean = np.concatenate([group["mean"] for group in self.groups])
-        if triangle not in self.table:
+        q, face, proxy = b @ self.corners[triangle], triangle, self.charts.proxy
+        if proxy is not None:
+            face, b = proxy.place(triangle, q) or (None, b)
+        if face not in self.table:
             return mean, 0.0
         o = self.options
-        kernels, places, own = self.table[triangle]
-        chord = b @ self.corners[triangle] - self.space[kernels]
+        kernels, places, own = self.table[face]
+        chord = q - self.space[kernels]
         chord2 = (chord ** 2).sum(1)
         if o["euclidean"]:
             to = self.project(kernels, chord)
@@ -680,16 +944,15 @@ class Product:
             keep = np.argsort(-f, kind="stable")[:KEPT]
             kernels, f, places, own = kernels[keep], f[keep], places[keep], own[keep]
         total = f.sum()
-        residual, first, vectors = k["residual"][kernels], 0, []
-        for group in self.groups:
-            if is_tangent(group):
-                vectors.append(slice(first, first + 2))
-                turns = self.charts.turns(triangle, places, own)
-                residual[:, vectors[-1]] = np.einsum("nij,nj->ni", turns, residual[:, vectors[-1]])
-            first += group["count"]
+        residual, vectors = k["residual"][kernels], [slice(first, first + 2) for first in self.vectors()]
+        for part in vectors:
+            residual[:, part] = np.einsum("nij,nj->ni", self.charts.turns(face, places, own), residual[:, part])
         value = mean + f @ residual / max(total, 1)
         for part in vectors:  # not longer than R, which is 1/2 relative to the range
             value[part] = 0.5 + (value[part] - 0.5) / max(2 * np.linalg.norm(value[part] - 0.5), 1)
+            if proxy is not None:
+                first, second = (axis[0] for axis in self.axes([triangle]))
+                value[part] = 0.5 + proxy.turn_to(face, triangle, first, second) @ (value[part] - 0.5)
         return np.clip(value, 0, 1), total
 
     def project(self, kernels, v):

@@ -27,7 +27,7 @@ for name in "${names[@]}"; do
   echo "== $name: building"
   modules=(base surface io) # surface: io makes surfaces of assets
   libraries=($(pkg-config --libs tbb fmt libpng libjpeg libwebp draco zlib) -lmeshoptimizer)
-  if [ "$name" = product ]; then
+  if [ "$name" = product ] || [ "$name" = charts ]; then
     modules+=(kernels operators evaluators texture appearance product)
     libraries+=($(pkg-config --libs libhwy) -lxxhash -lgtest -lpthread)
   fi
@@ -41,8 +41,8 @@ for name in "${names[@]}"; do
   mkdir -p "out/fuzz/corpus_$name"
   seeds=()
   if [ -d "$assets/bad" ]; then seeds+=("$assets/bad"); fi
-  if [ "$name" = product ]; then
-    HEATSKIN_FUZZ_SEEDS=out/fuzz/corpus_product out/fuzz/product -runs=0 >/dev/null 2>&1
+  if [ "$name" = product ] || [ "$name" = charts ]; then
+    HEATSKIN_FUZZ_SEEDS="out/fuzz/corpus_$name" "out/fuzz/$name" -runs=0 >/dev/null 2>&1
   fi
   echo "== $name: $seconds s"
   "out/fuzz/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=65536 \

@@ -8,7 +8,7 @@ jobs=${1:-$(nproc)}
 
 # Modules whose unit tests are sanitised, too; the others (long numerical tests, pictures, whole fits that the command line
 # repeats below) only in `make asan`.
-modules=(base io surface appearance geodesic kernels evaluators training product)
+modules=(base io surface appearance geodesic kernels evaluators training transfer product bake viewing)
 say "build, AddressSanitizer and UBSan"
 if stage build_asan scripts/build.sh asan "$jobs" heatskin_cli "${modules[@]/#/test_}"; then
   say "tests, AddressSanitizer and UBSan"

@@ -42,28 +42,28 @@ def bump(u, v):
     return tuple(0.5 + 0.5 * c / length for c in (x, y, 1))
 
 
-def sheet(normal_sign):
+def sheet(normal_sign, side=SIDE):
     """Positions, normals, texture coordinates and triangles."""
     positions, normals, uvs, triangles = [], [], [], []
-    for j in range(SIDE + 1):
-        for i in range(SIDE + 1):
-            x, y = i / SIDE, j / SIDE
+    for j in range(side + 1):
+        for i in range(side + 1):
+            x, y = i / side, j / side
             slope = -0.6 * math.cos(4 * x)
             length = normal_sign * math.sqrt(slope * slope + 1)
             positions.append((x, y, 0.15 * math.sin(4 * x)))
             normals.append((slope / length, 0, 1 / length))
             uvs.append((x, 1 - y))
-    for j in range(SIDE):
-        for i in range(SIDE):
-            a = j * (SIDE + 1) + i
-            b, c, d = a + 1, a + SIDE + 1, a + SIDE + 2
+    for j in range(side):
+        for i in range(side):
+            a = j * (side + 1) + i
+            b, c, d = a + 1, a + side + 1, a + side + 2
             triangles += [(a, b, d), (a, d, c) if (i + j) % 3 else (a, c, d)]
     first = triangles[40]
     triangles.append((first[1], first[2], first[0]))
     return positions, normals, uvs, triangles
 
 
-def glb(variants=False):
+def glb(variants=False, side=SIDE):
     """The bytes of the file. With `variants` the first sheet has another texture in "painted" and one colour in "plain"; nothing
     changes in "usual"."""
     binary, views, accessors, meshes = b"", [], [], []
@@ -83,7 +83,7 @@ def glb(variants=False):
         return len(accessors) - 1
 
     for sign in (1, -1):
-        positions, normals, uvs, triangles = sheet(sign)
+        positions, normals, uvs, triangles = sheet(sign, side)
         bounds = {"min": [min(c) for c in zip(*positions)], "max": [max(c) for c in zip(*positions)]}
         attributes = {"POSITION": accessor("VEC3", 5126, positions, **bounds), "NORMAL": accessor("VEC3", 5126, normals),
                       "TEXCOORD_0": accessor("VEC2", 5126, uvs)}

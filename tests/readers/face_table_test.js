@@ -9,6 +9,7 @@ const logistic = z => 1 / (1 + Math.exp(-z));
 /** As a shader reads the arrays: every record of the triangle, the nearest candidates, the 30 strongest. */
 function shade(product, table, triangle, b) {
   const channels = product.mean.length, q = product.position(triangle, b).map((x, i) => x - table.origin[i]), found = [];
+  if (product.proxy) ({face: triangle, b} = product.proxy.place(triangle, product.position(triangle, b)));
   for (let r = table.begin[triangle]; r < table.begin[triangle + 1]; ++r) {
     const k = table.kernel[r], m = table.map.subarray(6 * r, 6 * r + 6);
     const x = m[0] * b[0] + m[1] * b[1] + m[2], y = m[3] * b[0] + m[4] * b[1] + m[5];
@@ -36,7 +37,7 @@ function shade(product, table, triangle, b) {
   const table = product.faceTable();
   if (table.dropped !== 0) throw new Error('records were dropped');
   const few = product.faceTable(20);
-  for (let t = 0; t < product.mesh.count; ++t)
+  for (let t = 0; t + 1 < few.begin.length; ++t)
     if (few.begin[t + 1] - few.begin[t] > 20) throw new Error('more records than asked for');
   if (few.dropped !== table.kernel.length - few.kernel.length) throw new Error('records were miscounted');
   let state = 1, worst = 0;

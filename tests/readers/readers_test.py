@@ -27,11 +27,12 @@ POINTS = 300
 SKIPPED = 77
 
 SMALL = ["--preset", "compact", "--kernels", "1500", "--steps", "40", "--no-eval"]
+PROXY = SMALL + ["--set", "local.proxy_faces=800"]  # kernels on a simplified copy
 PAPER = ["--preset", "paper", "--kernels", "600", "--steps", "15", "--no-eval"]
 ASSETS = ["spot/spot_triangulated.obj", "fox.glb", "pbr/water_bottle/WaterBottle.gltf"]
 
 
-NORMALS = ["bumpy mesh", "pbr/water_bottle/WaterBottle.gltf"]  # whose products must have them
+NORMALS = ["bumpy mesh", "fine bumpy mesh", "pbr/water_bottle/WaterBottle.gltf"]  # whose products must have them
 
 
 def run(command, **options):
@@ -71,8 +72,12 @@ def make_products(heatskin, folder):
     open(bumpy, "wb").write(bumpy_mesh.glb())
     variants = os.path.join(folder, "variants.glb")
     open(variants, "wb").write(bumpy_mesh.glb(variants=True))
+    fine_pumpkin, fine_bumpy = os.path.join(folder, "fine_pumpkin.glb"), os.path.join(folder, "fine_bumpy.glb")
+    run([heatskin, "demo-asset", "-o", fine_pumpkin, "--resolution", "4000", "--texture", "256"])
+    open(fine_bumpy, "wb").write(bumpy_mesh.glb(side=40))
     jobs = [("pumpkin", pumpkin, SMALL), ("pumpkin, preset paper", pumpkin, PAPER), ("bumpy mesh", bumpy, SMALL),
-            ("material variants", variants, SMALL)]
+            ("material variants", variants, SMALL), ("fine pumpkin", fine_pumpkin, PROXY),
+            ("fine bumpy mesh", fine_bumpy, PROXY)]
     assets = os.environ.get("HEATSKIN_ASSETS") or os.path.join(ROOT, "..", "shared", "assets")
     for name in ASSETS:
         path = os.path.join(assets, name)
@@ -83,6 +88,7 @@ def make_products(heatskin, folder):
     for i, (name, path, options) in enumerate(jobs):
         out = os.path.join(folder, f"{i}.glb")
         run([heatskin, "fit", path, "-o", out, "-q"] + options)
+        assert ("proxyCharts" in extension_of(out)) == (options is PROXY), name
         yield name, out
 
 
@@ -221,7 +227,7 @@ def planted_errors(extension):
             if isinstance(item, (dict, list)):
                 yield from places(item, path + (key,))
 
-    optional = {"charts", "constantMaterials", "filter", "kind", "variants"}
+    optional = {"charts", "proxyCharts", "constantMaterials", "filter", "kind", "variants"}
     for path in places(extension):
         for damage in ("missing", "type", "unknown"):
             if damage == "missing" and (path[-1] in optional or isinstance(path[-1], int)):

@@ -125,14 +125,16 @@ def main():
         bumpy, pumpkin = os.path.join(folder, "bumpy.glb"), os.path.join(folder, "pumpkin.glb")
         open(bumpy, "wb").write(bumpy_mesh.glb())
         run([heatskin, "demo-asset", "-o", pumpkin, "--resolution", "1200", "--texture", "256"])
-        jobs = [("bumpy mesh", bumpy), ("pumpkin", pumpkin)]
+        fine = os.path.join(folder, "fine.glb")  # kernels on a simplified copy
+        open(fine, "wb").write(bumpy_mesh.glb(side=40))
+        jobs = [("bumpy mesh", bumpy, []), ("pumpkin", pumpkin, []), ("fine bumpy mesh", fine, ["--set", "local.proxy_faces=800"])]
         assets = os.environ.get("HEATSKIN_ASSETS") or os.path.join(ROOT, "..", "shared", "assets")
         bottle = os.path.join(assets, "pbr", "water_bottle", "WaterBottle.gltf")
         if os.path.exists(bottle):
-            jobs.append(("water bottle", bottle))
-        for i, (name, asset) in enumerate(jobs):
+            jobs.append(("water bottle", bottle, []))
+        for i, (name, asset, options) in enumerate(jobs):
             product = os.path.join(folder, f"{i}.glb")
-            run([heatskin, "fit", asset, "-o", product] + SMALL)
+            run([heatskin, "fit", asset, "-o", product] + SMALL + options)
             good &= check(name, heatskin, packages, chromium, product, folder)
         good &= check_fallback(heatskin, packages, chromium, bumpy, folder)
     sys.exit(0 if good else 1)

@@ -12,9 +12,9 @@ export interface Product {
   groups: ChannelGroup[];
   mean: number[];
   vectors: number[];
-  extension: { triangles: number; kernels: { bufferView: number }; charts?: { bufferView: number } };
+  extension: { triangles: number; kernels: { bufferView: number }; charts?: { bufferView: number }; proxyCharts?: { bufferView: number } };
   gltf: { root: { bufferViews: { byteLength: number }[] } };
   mesh: { count: number; repeats: Int32Array; turns: Int32Array; corner(t: number, c: number): number[] };
   evaluate(triangle: number, barycentric: number[]): Record<string, number[]> & { coverage: number };
-  weights(triangle: number, barycentric: number[]): { kernel: number; weight: number }[];
+  weights(triangle: number, barycentric: number[]): { face: number; kept: { kernel: number; weight: number }[] };
 }

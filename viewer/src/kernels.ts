@@ -25,7 +25,7 @@ export function colorChannels(product: Product): [number, number] {
 export function partsAt(product: Product, triangle: number, barycentric: number[]): Part[] {
   const t = product.mesh.repeats[triangle], turns = product.mesh.turns[triangle];
   const b = [0, 1, 2].map((c) => barycentric[(c + turns) % 3]), [first, count] = colorChannels(product);
-  const kept = product.weights(t, b).filter(({ weight }) => weight > 0), sum = kept.reduce((total, { weight }) => total + weight, 0);
+  const kept = product.weights(t, b).kept.filter(({ weight }) => weight > 0), sum = kept.reduce((total, { weight }) => total + weight, 0);
   return kept.map(({ kernel, weight }) => ({
     kernel, weight, share: weight / Math.max(sum, 1),
     color: css(product.mean.slice(first, first + count).map((x, c) => x + product.kernels[kernel].residual[first + c])),
@@ -64,7 +64,7 @@ export class Budget {
     [this.first, this.channels] = colorChannels(product);
     const count = product.kernels.length, use = new Float64Array(count);
     for (const { triangle, barycentric } of this.points()) {
-      const parts = product.weights(triangle, barycentric).filter(({ weight }) => weight > 0);
+      const parts = product.weights(triangle, barycentric).kept.filter(({ weight }) => weight > 0);
       this.samples.push({ target: this.colorOf(parts), parts });
       const sum = Math.max(parts.reduce((total, { weight }) => total + weight, 0), 1);
       for (const { kernel, weight } of parts) use[kernel] += (weight / sum) ** 2 * this.energy(kernel);

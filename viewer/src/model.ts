@@ -34,19 +34,17 @@ float heatskinOutline(int record, vec2 bx, vec2 by) {
 }
 
 float heatskinFootprints() {
-  vec2 bx = dFdx(vHeatskinBarycentric.xy), by = dFdy(vHeatskinBarycentric.xy);
-  uvec2 face = texelFetch(heatskinFaces, ivec2(vHeatskinFace % 2048, vHeatskinFace / 2048), 0).xy;
-  int begin = int(face.x), count = int(face.y >> 2);
+  vec2 bx = dFdx(heatskinB), by = dFdy(heatskinB);
   float line = 0.0;
   for (int i = 0; i < HEATSKIN_MOST; ++i) {
-    if (i >= count) break;
+    if (i >= heatskinCount) break;
     if (heatskinOutlines > 0) {
-      int kernel = int(heatskinRecord(2 * (begin + i)).w + 0.5);
+      int kernel = int(heatskinRecord(2 * (heatskinBegin + i)).w + 0.5);
       bool wanted = false;
       for (int j = 0; j < ${MOST_OUTLINED}; ++j) if (j < heatskinOutlines && heatskinOutlined[j] == kernel) wanted = true;
       if (!wanted) continue;
     }
-    line = max(line, heatskinOutline(begin + i, bx, by));
+    line = max(line, heatskinOutline(heatskinBegin + i, bx, by));
   }
   return line;
 }
@@ -131,7 +129,7 @@ export class Model {
   get kernelBytes(): { kernels: number; charts: number } {
     const { product } = this;
     if (!product) return { kernels: 0, charts: 0 };
-    const views = product.gltf.root.bufferViews, { kernels, charts } = product.extension;
+    const views = product.gltf.root.bufferViews, { kernels, ...other } = product.extension, charts = other.charts ?? other.proxyCharts;
     return { kernels: views[kernels.bufferView].byteLength, charts: charts ? views[charts.bufferView].byteLength : 0 };
   }
 

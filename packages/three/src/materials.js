@@ -1,7 +1,7 @@
 // Which channel goes where in three's materials.
 
 import { MeshBasicMaterial } from 'three';
-import { NORMAL_FUNCTION, VERTEX_CODE, VERTEX_DECLARATIONS, fragmentDeclarations } from './shader.js';
+import { NORMAL_FUNCTION, fragmentDeclarations, vertexCode, vertexDeclarations } from './shader.js';
 
 /** Ambient occlusion as three applies it (aomap_fragment). */
 const OCCLUSION = (value) => /* glsl */`
@@ -82,6 +82,15 @@ function valueOf(product, group) {
   return `mix( ${channels.length === 1 ? `${low}, ${high}` : `vec${channels.length}( ${low} ), vec${channels.length}( ${high} )`}, ${vector} )`;
 }
 
+/** The textures, and the vertex shader that says where on its triangle a fragment is. */
+function feed(shader, tables) {
+  Object.assign(shader.uniforms, {
+    heatskinFaces: { value: tables.faces }, heatskinRecords: { value: tables.records }, heatskinKernels: { value: tables.kernels },
+  });
+  if (tables.proxy) Object.assign(shader.uniforms, { heatskinProxy: { value: tables.proxy }, heatskinLists: { value: tables.lists } });
+  shader.vertexShader = after(after(shader.vertexShader, 'common', vertexDeclarations(tables)), 'begin_vertex', vertexCode(tables));
+}
+
 /** A copy of a material whose channels come from kernels. It goes with geometries that have heatskinCorner. */
 export function patchMaterial(original, tables, groups) {
   const material = original.clone(), { product } = tables;
@@ -93,10 +102,7 @@ export function patchMaterial(original, tables, groups) {
   const before = original.onBeforeCompile, key = original.customProgramCacheKey;
   material.onBeforeCompile = function (shader, renderer) {
     before.call(this, shader, renderer);
-    Object.assign(shader.uniforms, {
-      heatskinFaces: { value: tables.faces }, heatskinRecords: { value: tables.records }, heatskinKernels: { value: tables.kernels },
-    });
-    shader.vertexShader = after(after(shader.vertexShader, 'common', VERTEX_DECLARATIONS), 'begin_vertex', VERTEX_CODE);
+    feed(shader, tables);
     let fragment = after(shader.fragmentShader, 'common', fragmentDeclarations(tables) + (names.has('normal') ? NORMAL_FUNCTION : ''));
     const added = new Map();
     for (const group of shown) {
@@ -125,10 +131,8 @@ function after(code, chunk, added) {
 export function inspectionMaterial(original, tables, code, declarations = '', uniforms = {}) {
   const material = new MeshBasicMaterial({ side: original.side, toneMapped: false });
   material.onBeforeCompile = (shader) => {
-    Object.assign(shader.uniforms, uniforms, {
-      heatskinFaces: { value: tables.faces }, heatskinRecords: { value: tables.records }, heatskinKernels: { value: tables.kernels },
-    });
-    shader.vertexShader = after(after(shader.vertexShader, 'common', VERTEX_DECLARATIONS), 'begin_vertex', VERTEX_CODE);
+    Object.assign(shader.uniforms, uniforms);
+    feed(shader, tables);
     shader.fragmentShader = after(after(shader.fragmentShader, 'common', fragmentDeclarations(tables) + declarations),
                                   'color_fragment', code);
   };

@@ -7,20 +7,109 @@ const number = (x) => {
   return /[.e]/.test(text) ? text : `${text}.0`;
 };
 
-export const VERTEX_DECLARATIONS = /* glsl */`
+/** Whether vectors come from a proxy, whose faces do not lie in the planes of the triangles. */
+const turnsVectors = ({ proxy, product }) => proxy !== null && product.vectors.length > 0;
+
+export const vertexDeclarations = (tables) => /* glsl */`
 attribute vec4 heatskinCorner;
 flat varying int vHeatskinFace;
 varying vec3 vHeatskinBarycentric;
 varying vec3 vHeatskinRest;
+${turnsVectors(tables) ? /* glsl */`attribute vec3 heatskinFirst, heatskinSecond;
+flat varying vec3 vHeatskinFirst, vHeatskinSecond;` : ''}
 `;
 
-export const VERTEX_CODE = /* glsl */`
+export const vertexCode = (tables) => /* glsl */`
 {
+  ${turnsVectors(tables) ? 'vHeatskinFirst = heatskinFirst; vHeatskinSecond = heatskinSecond;' : ''}
   int heatskinIndex = int(heatskinCorner.w + 0.5);
   vHeatskinFace = heatskinIndex / 3;
   int corner = heatskinIndex - 3 * vHeatskinFace;
   vHeatskinBarycentric = vec3(corner == 0, corner == 1, corner == 2);
   vHeatskinRest = heatskinCorner.xyz;
+}
+`;
+
+/** "Charts on a proxy" of docs/format.md: heatskinPlace() finds the face that stands for a point, and where on it. */
+const placeFunction = ({ mostListed, mostAround }) => /* glsl */`
+uniform highp sampler2D heatskinProxy;
+uniform highp usampler2D heatskinLists;
+
+vec4 heatskinProxyTexel(int i) { return texelFetch(heatskinProxy, ivec2(i % ${ROW}, i / ${ROW}), 0); }
+int heatskinListed(int i) { return int(texelFetch(heatskinLists, ivec2(i % ${ROW}, i / ${ROW}), 0).x); }
+
+struct HeatskinPlace {
+  int face;
+  vec3 b;
+  float squared;
+  bool inside;
+  vec3 normal;
+};
+
+HeatskinPlace heatskinNearest(int face) {
+  vec3 c[3];
+  for (int i = 0; i < 3; ++i) c[i] = heatskinProxyTexel(4 * face + i).xyz;
+  HeatskinPlace place;
+  place.face = face;
+  place.normal = normalize(cross(c[1] - c[0], c[2] - c[0]));
+  float height = dot(vHeatskinRest - c[0], place.normal);
+  vec3 foot = vHeatskinRest - height * place.normal;
+  vec3 areas = vec3(dot(cross(c[2] - c[1], foot - c[1]), place.normal), dot(cross(c[0] - c[2], foot - c[2]), place.normal),
+                    dot(cross(c[1] - c[0], foot - c[0]), place.normal));
+  place.b = areas / (areas.x + areas.y + areas.z);
+  place.inside = all(greaterThanEqual(areas, vec3(0.0)));
+  float least = place.inside ? 0.0 : 1e30;
+  for (int e = 0; e < 3; ++e) {
+    int n = e == 2 ? 0 : e + 1, apex = 3 - e - n;
+    if (place.inside || areas[apex] >= 0.0) continue;
+    vec3 side = c[n] - c[e], away = foot - c[e];
+    float along = clamp(dot(side, away) / dot(side, side), 0.0, 1.0);
+    vec3 rest = away - along * side;
+    if (dot(rest, rest) >= least) continue;
+    least = dot(rest, rest);
+    place.b = vec3(0.0);
+    place.b[e] = 1.0 - along;
+    place.b[n] = along;
+  }
+  place.squared = height * height + least;
+  return place;
+}
+
+float heatskinNearer(float squared) { return squared - 2e-6 * sqrt(squared); }
+
+HeatskinPlace heatskinPlace(int begin, int count) {
+  HeatskinPlace best = heatskinNearest(heatskinListed(begin));
+  for (int i = 1; i < ${Math.max(mostListed, 1)}; ++i) {
+    if (i >= count) break;
+    HeatskinPlace other = heatskinNearest(heatskinListed(begin + i));
+    if (other.squared < heatskinNearer(best.squared)) best = other;
+  }
+  vec3 normal = best.normal;
+  int start = -1;
+  for (int steps = 0; steps < 64; ++steps) {
+    if (start == best.face || best.inside || best.squared <= 1e-12) break;
+    start = best.face;
+    int first = int(heatskinProxyTexel(4 * start + 2).w + 0.5), around = int(heatskinProxyTexel(4 * start + 3).x + 0.5);
+    for (int i = 0; i < ${Math.max(mostAround, 1)}; ++i) {
+      if (i >= around) break;
+      HeatskinPlace other = heatskinNearest(heatskinListed(first + i));
+      if (other.squared < heatskinNearer(best.squared) && dot(other.normal, normal) >= -0.25) best = other;
+    }
+  }
+  return best;
+}
+`;
+
+/** Turns a vector from the plane of a face of the proxy to that of the triangle. */
+const TURN_FUNCTION = /* glsl */`
+vec2 heatskinTurned(int face, vec2 v, bool mirrored) {
+  vec3 corner = heatskinProxyTexel(4 * face).xyz;
+  vec3 x = normalize(heatskinProxyTexel(4 * face + 1).xyz - corner), to = heatskinProxyTexel(4 * face + 2).xyz - corner;
+  vec3 y = normalize(to - dot(to, x) * x);
+  vec2 turn = vec2(dot(vHeatskinFirst, x) + dot(vHeatskinSecond, y), dot(vHeatskinSecond, x) - dot(vHeatskinFirst, y));
+  turn = length(turn) > 1e-6 ? normalize(turn) : vec2(1.0, 0.0);
+  v = vec2(turn.x * v.x - turn.y * v.y, turn.y * v.x + turn.x * v.y);
+  return mirrored ? vec2(v.x, -v.y) : v;
 }
 `;
 
@@ -46,8 +135,12 @@ uniform highp sampler2D heatskinKernels;
 flat varying int vHeatskinFace;
 varying vec3 vHeatskinBarycentric;
 varying vec3 vHeatskinRest;
+${turnsVectors(tables) ? 'flat varying vec3 vHeatskinFirst, vHeatskinSecond;' : ''}
 vec4 heatskinValues[HEATSKIN_TEXELS];
 float heatskinCoverage;
+int heatskinBegin, heatskinCount;  // the records of the triangle, or of that face
+vec2 heatskinB;  // barycentric coordinates on the triangle, or on the face of the proxy that stands for it
+${tables.proxy ? placeFunction(tables) : ''}${turnsVectors(tables) ? TURN_FUNCTION : ''}
 
 vec4 heatskinRecord(int i) { return texelFetch(heatskinRecords, ivec2(i % ${ROW}, i / ${ROW}), 0); }
 vec4 heatskinKernel(int i) { return texelFetch(heatskinKernels, ivec2(i % ${ROW}, i / ${ROW}), 0); }
@@ -63,8 +156,7 @@ HeatskinPair heatskinPair(int record) {
   vec4 x = heatskinRecord(2 * record), y = heatskinRecord(2 * record + 1);
   HeatskinPair pair;
   pair.first = int(x.w + 0.5) * ${stride};
-  vec2 b = vHeatskinBarycentric.xy;
-  pair.at = vec2(dot(x.xy, b) + x.z, dot(y.xy, b) + y.z);
+  pair.at = vec2(dot(x.xy, heatskinB) + x.z, dot(y.xy, heatskinB) + y.z);
   vec4 center = heatskinKernel(pair.first);
   vec3 chord = (vHeatskinRest - center.xyz) * center.w;
   float plane = dot(pair.at, pair.at), space = dot(chord, chord);
@@ -85,7 +177,18 @@ float heatskinWeight(HeatskinPair pair, vec4 shape) {
 void heatskinEvaluate() {
   heatskinValues = vec4[HEATSKIN_TEXELS](${means.join(', ')});
   uvec2 face = texelFetch(heatskinFaces, ivec2(vHeatskinFace % ${ROW}, vHeatskinFace / ${ROW}), 0).xy;
-  int begin = int(face.x), count = int(face.y >> 2);
+  int begin = int(face.x), count = int(face.y >> 3);
+  heatskinB = vHeatskinBarycentric.xy;
+  heatskinCoverage = 0.0;
+  heatskinCount = 0;
+  ${tables.proxy ? /* glsl */`if (count == 0) return;
+  HeatskinPlace place = heatskinPlace(begin, count);
+  heatskinB = place.b.xy;
+  begin = int(heatskinProxyTexel(4 * place.face).w + 0.5);
+  count = int(heatskinProxyTexel(4 * place.face + 1).w + 0.5);` : ''}
+
+  heatskinBegin = begin;
+  heatskinCount = count;
 
   // Where too many kernels reach the triangle, the largest rank of those that count: the nearest ones.
   float limit = 1e30;
@@ -134,7 +237,6 @@ void heatskinEvaluate() {
       for (int j = 0; j < HEATSKIN_KEPT; ++j) if (weights[j] < weights[least]) least = j;
     }
   }
-  heatskinCoverage = 0.0;
   for (int j = 0; j < HEATSKIN_KEPT; ++j) if (j < kept) heatskinCoverage += weights[j];
   for (int j = 0; j < HEATSKIN_KEPT; ++j) {
     if (j >= kept) break;
@@ -151,7 +253,9 @@ void heatskinEvaluate() {
   }
   ${vectors.map((c) => /* glsl */`{
     vec2 v = vec2(${at(c)}, ${at(c + 1)}) - 0.5;
-    v = 0.5 + v / max(2.0 * length(v), 1.0);
+    v /= max(2.0 * length(v), 1.0);
+    ${turnsVectors(tables) ? 'v = heatskinTurned(place.face, v, (face.y & 4u) != 0u);' : ''}
+    v += 0.5;
     ${at(c)} = v.x;
     ${at(c + 1)} = v.y;
   }`).join('\n  ')}

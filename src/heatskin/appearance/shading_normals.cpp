@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "heatskin/appearance/map_frame.h"
 #include "heatskin/appearance/tangent_space.h"
 #include "heatskin/appearance/texels.h"
 #include "heatskin/base/parallel.h"
@@ -141,15 +142,13 @@ std::vector<std::array<Vec3f, 3>> cornerNormals(const Asset& asset, const Surfac
   return normals;
 }
 
-ShadingNormals::ShadingNormals(const Asset& asset, const Surface& surface, const SlotAppearance& slots)
-    : normals_(cornerNormals(asset, surface)) {
+MapTangents mapTangents(const Asset& asset, const Surface& surface, const SlotAppearance& slots) {
+  MapTangents maps;
   const std::size_t faces = surface.faceCount();
-  if (!slots.textured(kNormalSlot)) return;
   const std::vector<DirectionTransform> transforms = directionTransforms(asset);
   std::map<std::pair<int, std::uint32_t>, std::vector<Vec4f>> tangents_of;  // (mesh, primitive) -> [3 T]
-  tangents_.assign(faces, {Vec4f::Zero(), Vec4f::Zero(), Vec4f::Zero()});
-  turned_.assign(faces, 0);
-  frames_.assign(surface.frames().begin(), surface.frames().end());
+  maps.tangents.assign(faces, {Vec4f::Zero(), Vec4f::Zero(), Vec4f::Zero()});
+  maps.turned.assign(faces, 0);
   for (std::uint32_t f = 0; f < faces; ++f) {
     if (!slots.faceTextured(f, kNormalSlot)) continue;
     const FaceSource& source = surface.sources()[f];
@@ -169,15 +168,56 @@ ShadingNormals::ShadingNormals(const Asset& asset, const Surface& surface, const
     for (std::size_t c = 0; c < 3; ++c) {
       const std::size_t corner = 3 * std::size_t{source.triangle} + source.corners[c];
       const Vec4f& tangent = entry->second[corner];
-      tangents_[f][c].head<3>() =
+      maps.tangents[f][c].head<3>() =
           unitFloat3(transform.linear * tangent.head<3>().cast<double>(), Vec3f::Zero());
-      tangents_[f][c].w() = transform.mirrors ? -tangent.w() : tangent.w();
+      maps.tangents[f][c].w() = transform.mirrors ? -tangent.w() : tangent.w();
       const Vec3f authored =
           hasNormals(primitive) ? primitive.normals[primitive.triangles[corner]] : Vec3f(Vec3f::Zero());
       sum += unitFloat3(transform.for_normals * authored.cast<double>(), front);
     }
-    turned_[f] = sum.dot(flat) < 0 ? 1 : 0;
+    maps.turned[f] = sum.dot(flat) < 0 ? 1 : 0;
   }
+  return maps;
+}
+
+MapFrame mapFrame(const SurfacePoint& p, const std::array<Vec3f, 3>& normals,
+                  const std::array<Vec4f, 3>& tangents, bool turned) {
+  // The normals as the file has them: turning a face over must not turn the map.
+  MapFrame frame;
+  frame.side = turned ? -1.0 : 1.0;
+  frame.normal = frame.tangent = Vec3::Zero();
+  for (std::size_t c = 0; c < 3; ++c) {
+    const double weight = p.barycentric[static_cast<Eigen::Index>(c)];
+    frame.normal += frame.side * weight * normals[c].cast<double>();
+    frame.tangent += weight * tangents[c].head<3>().cast<double>();
+  }
+  const double handedness = tangents[0].w() < 0 ? -1.0 : 1.0;
+  frame.bitangent = handedness * frame.normal.cross(frame.tangent);
+  return frame;
+}
+
+Vec3 MapFrame::direction(const Vec3& wanted) const {
+  Mat3 axes;
+  axes << tangent, bitangent, normal;
+  // Cramer's rule.
+  const double volume = axes.determinant();
+  constexpr double kNoFrame = 1e-12;
+  if (!(std::abs(volume) > kNoFrame)) return Vec3::UnitZ();
+  Vec3 local(wanted.dot(bitangent.cross(normal)), wanted.dot(normal.cross(tangent)),
+             wanted.dot(tangent.cross(bitangent)));
+  local *= side / volume;
+  local.z() = std::max(local.z(), 0.0);
+  const double length = local.norm();
+  return length > kNoFrame ? Vec3(local / length) : Vec3(Vec3::UnitZ());
+}
+
+ShadingNormals::ShadingNormals(const Asset& asset, const Surface& surface, const SlotAppearance& slots)
+    : normals_(cornerNormals(asset, surface)) {
+  if (!slots.textured(kNormalSlot)) return;
+  MapTangents maps = mapTangents(asset, surface, slots);
+  tangents_ = std::move(maps.tangents);
+  turned_ = std::move(maps.turned);
+  frames_.assign(surface.frames().begin(), surface.frames().end());
 }
 
 bool ShadingNormals::faceMapped(std::uint32_t face, const SlotAppearance& slots) const {
@@ -192,22 +232,14 @@ Vec3 ShadingNormals::normal(const SurfacePoint& p, const SlotAppearance& slots, 
   if (!faceMapped(p.face, slots)) return vertexNormal(p);
   const auto texel = slots.texel(p, kNormalSlot, filter);
   if (!texel) return vertexNormal(p);
-  // The normals as the file has them: turning a face over must not turn the map.
-  const double side = turned_[p.face] != 0 ? -1.0 : 1.0;
-  Vec3 n0 = Vec3::Zero(), tangent = Vec3::Zero();
-  for (std::size_t c = 0; c < 3; ++c) {
-    const double weight = p.barycentric[static_cast<Eigen::Index>(c)];
-    n0 += side * weight * normals_[p.face][c].cast<double>();
-    tangent += weight * tangents_[p.face][c].head<3>().cast<double>();
-  }
-  const double handedness = tangents_[p.face][0].w() < 0 ? -1.0 : 1.0;
-  const Vec3 bitangent = handedness * n0.cross(tangent);
+  const MapFrame frame = mapFrame(p, normals_[p.face], tangents_[p.face], turned_[p.face] != 0);
   const double scale = static_cast<double>(slots.factor(p.face, kNormalSlot)[0]);
   const Vec3 local = 2 * texel->cast<double>() - Vec3::Ones();
-  const Vec3 mapped = scale * (local.x() * tangent + local.y() * bitangent) + local.z() * n0;
+  const Vec3 mapped =
+      scale * (local.x() * frame.tangent + local.y() * frame.bitangent) + local.z() * frame.normal;
   const double length = mapped.norm();
   constexpr double kNoDirection = 1e-6;  // of texels with 8 bits
-  return length > kNoDirection ? Vec3(side / length * mapped) : vertexNormal(p);
+  return length > kNoDirection ? Vec3(frame.side / length * mapped) : vertexNormal(p);
 }
 
 Vec2 ShadingNormals::slope(const SurfacePoint& p, const SlotAppearance& slots, Filter filter) const {

@@ -46,6 +46,9 @@ inline constexpr std::string_view kOtherGeometry =
     "other_geometry";  ///< triangles were reordered, rounded or edited since kernels were stored for them
 inline constexpr std::string_view kOtherShape = "other_shape";  ///< a mesh that is not the kernels' own
 
+inline constexpr std::string_view kNoViewer =
+    "no_viewer";  ///< the library was built without the viewer's page
+
 inline constexpr std::string_view kNoCheckpoint = "no_checkpoint";            ///< nothing to resume from
 inline constexpr std::string_view kDamagedCheckpoint = "damaged_checkpoint";  ///< cannot be resumed by anyone
 inline constexpr std::string_view kOtherCheckpoint =

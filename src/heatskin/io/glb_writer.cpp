@@ -238,10 +238,20 @@ class AssetWriter {
   Result<void> writeMeshes() {
     meshes_.assign(asset_.meshes.size(), -1);
     centers_.assign(asset_.meshes.size(), Vec3::Zero());
+    // Meshes in one place (the objects of an OBJ file) share a centre: where they touch, positions are
+    // rounded alike and stay equal.
+    const bool together =
+        std::all_of(asset_.instances.begin(), asset_.instances.end(), [](const Instance& instance) {
+          return instance.asset_from_mesh.matrix() == Affine3::Identity().matrix();
+        });
     for (std::size_t m = 0; m < asset_.meshes.size(); ++m) {
       const Mesh& mesh = asset_.meshes[m];
       if (auto checked = checkMesh(mesh, m); !checked) return checked;
-      centers_[m] = storageCenter(mesh);
+      if (together) {
+        centers_[m] = m > 0 ? centers_[0] : storageCenter(asset_.meshes);
+      } else {
+        centers_[m] = storageCenter({&mesh, 1});
+      }
       GltfJson primitives = GltfJson::array();
       for (const Primitive& primitive : mesh.primitives) {
         if (primitive.triangles.empty()) continue;
@@ -282,11 +292,13 @@ class AssetWriter {
     return {};
   }
 
-  static Vec3 storageCenter(const Mesh& mesh) {
+  static Vec3 storageCenter(std::span<const Mesh> meshes) {
     Eigen::AlignedBox3d box;
-    for (const Primitive& primitive : mesh.primitives) {
-      for (const Vec3& position : primitive.positions)
-        box.extend(position);
+    for (const Mesh& mesh : meshes) {
+      for (const Primitive& primitive : mesh.primitives) {
+        for (const Vec3& position : primitive.positions)
+          box.extend(position);
+      }
     }
     if (box.isEmpty()) return Vec3::Zero();
     const double reach = std::max(box.min().cwiseAbs().maxCoeff(), box.max().cwiseAbs().maxCoeff());

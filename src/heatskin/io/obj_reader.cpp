@@ -34,9 +34,11 @@ constexpr std::array<std::string_view, 24> kSkipped = {
     "hole", "scrv", "sp", "end",    "con", "mg",   "ctech", "stech", "call",  "csh",  "bsp",  "bzp"};
 
 /// Statements that say nothing about shape or base colour.
-constexpr std::array<std::string_view, 13> kSilent = {
-    "o",          "g",         "s",      "bevel",  "lod", "c_interp", "d_interp",
-    "shadow_obj", "trace_obj", "usemap", "maplib", "cdc", "res"};
+constexpr std::array<std::string_view, 11> kSilent = {
+    "s", "bevel", "lod", "c_interp", "d_interp", "shadow_obj", "trace_obj", "usemap", "maplib", "cdc", "res"};
+
+/// Objects and groups that become meshes of their own; a file with more is one mesh. Names are cut.
+constexpr std::size_t kMostParts = 4096, kMostNameBytes = 256;
 
 template <std::size_t N>
 bool contains(const std::array<std::string_view, N>& words, std::string_view word) {
@@ -100,6 +102,8 @@ class ObjParser {
       useMaterial(fields.rest());
     } else if (keyword == "mtllib") {
       libraries_.emplace_back(fields.rest());
+    } else if (keyword == "o" || keyword == "g") {
+      beginPart(keyword == "o", fields.rest());
     } else if (contains(kSkipped, keyword)) {
       notices_.add("skipped_elements", [&] {
         return here("'" + std::string(keyword) +
@@ -252,7 +256,7 @@ class ObjParser {
       soup_.corner_normal.resize(first);
       return {};
     }
-    soup_.faces.push_back({static_cast<std::uint32_t>(first), material_});
+    soup_.faces.push_back({static_cast<std::uint32_t>(first), material_, part()});
     face_lines_.push_back(
         static_cast<std::uint32_t>(std::min<std::size_t>(line_, std::numeric_limits<std::uint32_t>::max())));
     if (soup_.corner_position.size() - 2 * soup_.faces.size() > options_.max_triangles) {
@@ -289,6 +293,40 @@ class ObjParser {
     material_ = entry->second;
   }
 
+  /// From here on faces belong to an object, or to a group of the present object.
+  void beginPart(bool object, std::string_view name) {
+    const std::string readable = repairUtf8(std::string(name.substr(0, kMostNameBytes)));
+    (object ? object_ : group_) = readable;
+    if (object) group_.clear();
+    part_known_ = false;
+  }
+
+  /// The number of the part that a face belongs to.
+  std::uint32_t part() {
+    if (part_known_) return part_;
+    std::string name = object_;
+    if (!group_.empty() && group_ != object_) name += (name.empty() ? "" : "/") + group_;
+    const auto [entry, added] = part_ids_.try_emplace(name, static_cast<std::uint32_t>(part_ids_.size()));
+    if (added && soup_.parts.size() <= kMostParts) soup_.parts.push_back(name);
+    part_ = entry->second;
+    part_known_ = true;
+    return part_;
+  }
+
+  /// One part without a name is none; too many are none, too.
+  void finishParts() {
+    const bool nameless = soup_.parts.size() == 1 && soup_.parts[0].empty();
+    if (soup_.parts.size() <= kMostParts && !nameless) return;
+    if (!nameless) {
+      asset_.notices.push_back(
+          {"many_groups", std::to_string(part_ids_.size()) + " objects and groups: their names are not kept",
+           part_ids_.size(), false});
+    }
+    soup_.parts.clear();
+    for (PolygonSoup::Face& face : soup_.faces)
+      face.part = 0;
+  }
+
   /// Forward references resolved, colours converted, materials loaded.
   Result<Asset> finish() {
     if (soup_.faces.empty()) return inputError(file_ + ": no triangles in file: it has no faces");
@@ -298,6 +336,7 @@ class ObjParser {
       soup_.corner_uv.clear();
     }
     finishColors();
+    finishParts();
     if (Result<void> loaded = loadMaterials(); !loaded) return loaded.error();
     for (PolygonSoup::Face& face : soup_.faces) {
       if (face.material >= 0) face.material = asset_material_[static_cast<std::size_t>(face.material)];
@@ -460,6 +499,10 @@ class ObjParser {
   std::unordered_map<std::string, int> material_ids_;
   std::vector<int> asset_material_;  // by id
   std::int32_t material_ = -1;       // id
+  std::string object_, group_;       // names
+  std::unordered_map<std::string, std::uint32_t> part_ids_;
+  std::uint32_t part_ = 0;
+  bool part_known_ = false;
 };
 
 }  // namespace

@@ -286,5 +286,38 @@ TEST(ObjReader, MutatedFilesNeverCrash) {
   EXPECT_GT(loaded, 100u);
 }
 
+/// Objects and groups are meshes of their names, in the order of their first faces.
+TEST(ObjReader, KeepsNamesOfObjectsAndGroups) {
+  const std::string vertices = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\n";
+  const auto namesOf = [&](const std::string& text) {
+    const auto asset = parseObj(vertices + text);
+    std::vector<std::string> names;
+    EXPECT_TRUE(asset) << asset.error().message;
+    if (!asset) return names;
+    EXPECT_EQ(asset->meshes.size(), asset->instances.size());
+    for (const Instance& instance : asset->instances) {
+      const Mesh& mesh = asset->meshes[static_cast<std::size_t>(instance.mesh)];
+      EXPECT_EQ(mesh.name, instance.name);
+      std::size_t triangles = 0;
+      for (const Primitive& primitive : mesh.primitives)
+        triangles += primitive.triangleCount();
+      names.push_back(instance.name + " " + std::to_string(triangles));
+    }
+    return names;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(namesOf("f 1 2 3\n"), (Names{"test 1"}));
+  EXPECT_EQ(namesOf("o\ng\nf 1 2 3\n"), (Names{"test 1"}));
+  EXPECT_EQ(namesOf("o left wheel\nf 1 2 3\n"), (Names{"left wheel 1"}));
+  EXPECT_EQ(namesOf("f 1 2 3\no a\nf 2 4 3\no unused\ng b\nf 1 2 4\no a\nf 1 4 3\n"),
+            (Names{"test 1", "a 2", "unused/b 1"}));
+  EXPECT_EQ(namesOf("g a\nf 1 2 3\nusemtl x\nf 2 4 3\ng b\nf 1 2 4\n"), (Names{"a 2", "b 1"}));
+  EXPECT_EQ(namesOf("o a\ng a\nf 1 2 3\n"), (Names{"a 1"}));
+  std::string many;
+  for (int i = 0; i < 5000; ++i)
+    many += "g part" + std::to_string(i) + "\nf 1 2 3\n";
+  EXPECT_EQ(namesOf(many), (Names{"test 5000"})) << "a file cannot ask for any number of meshes";
+}
+
 }  // namespace
 }  // namespace heatskin

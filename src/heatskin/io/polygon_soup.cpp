@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <compare>
 #include <map>
 #include <span>
 #include <unordered_map>
@@ -166,8 +167,14 @@ Result<void> appendMesh(Asset& asset, const PolygonSoup& soup, const std::string
   }
 
   // Faces sorted by group, groups in the order of first use.
-  std::map<std::pair<int, bool>, std::uint32_t> group_of;
-  std::vector<std::pair<int, bool>> groups;
+  struct Group {
+    std::uint32_t part;
+    int material;
+    bool has_uv;
+    auto operator<=>(const Group&) const = default;
+  };
+  std::map<Group, std::uint32_t> group_of;
+  std::vector<Group> groups;
   std::vector<std::uint32_t> face_group(soup.faces.size());
   std::vector<std::size_t> group_begin = {0};
   std::uint32_t last_group = 0;
@@ -179,7 +186,7 @@ Result<void> appendMesh(Asset& asset, const PolygonSoup& soup, const std::string
     for (std::size_t c = soup.faces[f].first_corner; has_uv && c < soup.faceEnd(f); ++c) {
       has_uv = soup.corner_uv[c] != PolygonSoup::kNoUv;
     }
-    const std::pair<int, bool> key = {soup.faces[f].material, has_uv};
+    const Group key = {soup.faces[f].part, soup.faces[f].material, has_uv};
     if (groups.empty() || groups[last_group] != key) {
       const auto [entry, added] = group_of.try_emplace(key, static_cast<std::uint32_t>(groups.size()));
       if (added) {
@@ -191,7 +198,7 @@ Result<void> appendMesh(Asset& asset, const PolygonSoup& soup, const std::string
     face_group[f] = last_group;
     ++group_begin[last_group + 1];
     some_uvs = some_uvs || has_uv;
-    if (!has_uv) ++(isTextured(asset, key.first) ? untextured_faces : plain_faces);
+    if (!has_uv) ++(isTextured(asset, key.material) ? untextured_faces : plain_faces);
   }
   for (std::size_t g = 1; g < group_begin.size(); ++g)
     group_begin[g] += group_begin[g - 1];
@@ -201,13 +208,14 @@ Result<void> appendMesh(Asset& asset, const PolygonSoup& soup, const std::string
     sorted[fill[face_group[f]]++] = static_cast<std::uint32_t>(f);
   }
 
-  Mesh mesh;
-  mesh.name = name;
+  std::vector<Mesh> meshes(std::max<std::size_t>(1, soup.parts.size()));
+  for (std::size_t part = 0; part < meshes.size(); ++part)
+    meshes[part].name = soup.parts.empty() || soup.parts[part].empty() ? name : soup.parts[part];
   PrimitiveBuilder builder(soup);
   std::size_t vertices = 0;
   bool colors_left_out = false;
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    const auto [material, has_uv] = groups[g];
+    const auto [part, material, has_uv] = groups[g];
     // Neither format says what a texture and vertex colours mean together; writers that store both mean the
     // same colour twice, and multiplying would darken it.
     const bool textured = has_uv && isTextured(asset, material);
@@ -215,8 +223,9 @@ Result<void> appendMesh(Asset& asset, const PolygonSoup& soup, const std::string
     colors_left_out = colors_left_out || (textured && !soup.colors.empty());
     const std::span<const std::uint32_t> faces(sorted.data() + group_begin[g],
                                                group_begin[g + 1] - group_begin[g]);
-    mesh.primitives.push_back(builder.build(faces, material, has_uv, has_color));
-    vertices += mesh.primitives.back().positions.size();
+    std::vector<Primitive>& primitives = meshes[part].primitives;
+    primitives.push_back(builder.build(faces, material, has_uv, has_color));
+    vertices += primitives.back().positions.size();
     if (vertices > options.max_vertices) {
       return inputError(displayPath(asset.path) + ": too many vertices, the limit is " +
                         std::to_string(options.max_vertices));
@@ -254,11 +263,13 @@ Result<void> appendMesh(Asset& asset, const PolygonSoup& soup, const std::string
   }
 
   asset.stored_vertices += soup.positions.size();
-  Instance instance;
-  instance.name = mesh.name;
-  instance.mesh = static_cast<int>(asset.meshes.size());
-  asset.meshes.push_back(std::move(mesh));
-  asset.instances.push_back(std::move(instance));
+  for (Mesh& mesh : meshes) {
+    Instance instance;
+    instance.name = mesh.name;
+    instance.mesh = static_cast<int>(asset.meshes.size());
+    asset.meshes.push_back(std::move(mesh));
+    asset.instances.push_back(std::move(instance));
+  }
   return {};
 }
 

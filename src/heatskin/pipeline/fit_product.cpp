@@ -407,6 +407,10 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   }
   const auto images = bakeLooks(*texture, asset, *writer, file.variants);
   if (!images) return images.error();
+  outcome.fallback = job.fallback;
+  const bool drawn =
+      std::any_of(images->begin(), images->end(), [](const auto& i) { return !i.bytes.empty(); });
+  if (job.fallback == Fallback::kTexture && !drawn) outcome.fallback = Fallback::kVertex;
   auto bytes = writer->finish(*texture, *images);
   if (!bytes) return bytes.error();
   outcome.bytes = std::move(*bytes);
@@ -416,6 +420,14 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
 
   auto stored = readBack(job, outcome, *writer);
   if (!stored) return stored.error();
+  if (stored->supports != nullptr) {
+    // What is evaluated is what readers will compute: with the supports of the file, not with those that the
+    // fit found. One set of supports at a time is enough.
+    { const KernelTexture searched = std::move(*texture); }
+    texture = KernelTexture::create(writer->surface(), writer->kernels(), evaluator,
+                                    {&finishing, control.cache, stored->supports}, writer->constants());
+    if (!texture) return texture.error();
+  }
   outcome.stored.emplace(LoadedProduct{std::move(*stored), std::move(*texture)});
   if (job.evaluate && !control.progress->cancelled()) {
     const auto done = evaluateStored(asset, evaluation, exact_psnr, *control.progress, outcome);

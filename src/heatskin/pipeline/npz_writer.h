@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "heatskin/pipeline/zip_archive.h"
+
 namespace heatskin {
 
 /// Collects arrays and makes the archive. The same arrays give the same bytes: entries have no time.
@@ -30,12 +32,7 @@ class NpzWriter {
   void add(const std::string& name, const char* type, const std::vector<std::size_t>& shape,
            std::span<const std::uint8_t> data);
 
-  struct Entry {
-    std::string name;
-    std::vector<std::uint8_t> deflated;
-    std::uint32_t crc = 0, bytes = 0;
-  };
-  std::vector<Entry> entries_;
+  ZipArchive archive_;
 };
 
 }  // namespace heatskin

@@ -169,19 +169,20 @@ inline constexpr std::size_t kMaxLooks = 64;
 
 /// What came of it.
 struct FitOutcome {
-  FitResult fit;                         ///< incomplete: cancelled, and there is nothing of what follows
-  FitConfig config;                      ///< the job's, with budget and lengths as they were settled
-  std::vector<std::uint8_t> bytes;       ///< of the product, a GLB
-  std::optional<LoadedProduct> stored;   ///< the product as it was read back
-  std::optional<Evaluation> evaluation;  ///< of the stored texture; nothing if cancelled or not asked for
-  double quantisation_loss_db = 0;       ///< surface PSNR before storing minus after; 0 without evaluation
-  std::optional<double> fallback_psnr;   ///< surface PSNR of the fallback, where there is one to measure
-  std::vector<FittedVariant> variants;   ///< that look other than the default
-  std::vector<std::string> kept;         ///< words for what the product has of the input besides meshes
-  std::vector<std::string> dropped;      ///< and for what it has not
-  std::string why_larger;                ///< what the product adds to its input, if it is the larger one
-  double init_seconds = 0;               ///< from the loaded file to the first step
-  std::vector<Notice> notices;           ///< of budget and fit; FitControl::notify heard them
+  FitResult fit;                          ///< incomplete: cancelled, and there is nothing of what follows
+  FitConfig config;                       ///< the job's, with budget and lengths as they were settled
+  std::vector<std::uint8_t> bytes;        ///< of the product, a GLB
+  std::optional<LoadedProduct> stored;    ///< the product as it was read back
+  std::optional<Evaluation> evaluation;   ///< of the stored texture; nothing if cancelled or not asked for
+  double quantisation_loss_db = 0;        ///< surface PSNR before storing minus after; 0 without evaluation
+  Fallback fallback = Fallback::kVertex;  ///< what it became: images may be no better than vertex colours
+  std::optional<double> fallback_psnr;    ///< surface PSNR of the fallback, where there is one to measure
+  std::vector<FittedVariant> variants;    ///< that look other than the default
+  std::vector<std::string> kept;          ///< words for what the product has of the input besides meshes
+  std::vector<std::string> dropped;       ///< and for what it has not
+  std::string why_larger;                 ///< what the product adds to its input, if it is the larger one
+  double init_seconds = 0;                ///< from the loaded file to the first step
+  std::vector<Notice> notices;            ///< of budget and fit; FitControl::notify heard them
 };
 
 /// Settles the kernel budget, fits, makes the product, writes it with its configuration (atomically,

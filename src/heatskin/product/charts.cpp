@@ -16,6 +16,7 @@
 #include "heatskin/product/deflate.h"
 #include "heatskin/product/neighbours.h"
 #include "heatskin/product/source_triangles.h"
+#include "heatskin/product/words.h"
 
 namespace heatskin {
 namespace {
@@ -27,8 +28,6 @@ using local::UnfoldStep;
 // have one for the edge after the one they came through, one for the edge after that, and this:
 constexpr std::uint8_t kOnlyLeadsOn = 4;
 constexpr std::uint8_t kLargestStep = 7;
-
-constexpr std::size_t kWord = sizeof(std::uint32_t);
 
 /// Corners that are joined in the order of distances lie where they do otherwise up to rounding: this part of
 /// a support radius, or this much in surface units.
@@ -42,12 +41,30 @@ struct Arrival {
   std::uint8_t through = 0;  ///< the edge of its triangle it came through
 };
 
-/// Across edge `edge` (of the file's triangle) of a face; the face is kNone where there is no neighbour.
-Arrival across(const Surface& surface, std::uint32_t face, std::uint8_t edge) {
-  const std::uint32_t twin = surface.twins()[face][edgeInFace(surface.sources()[face], edge)];
-  if (twin == kNone) return {kNone, 0};
-  return {twin / 3, edgeInTriangle(surface.sources()[twin / 3], twin % 3)};
-}
+/// The surface that trees are on, with edges as the file counts them: those of its triangles, or those of the
+/// faces of a proxy, which are in the file as they are.
+class TreeSurface {
+ public:
+  TreeSurface(const Surface& surface, bool is_proxy) : surface_(&surface), is_proxy_(is_proxy) {}
+
+  std::uint8_t stored(std::uint32_t face, std::size_t edge) const {
+    return is_proxy_ ? static_cast<std::uint8_t>(edge) : edgeInTriangle(surface_->sources()[face], edge);
+  }
+  std::uint8_t ofFace(std::uint32_t face, std::uint8_t stored_edge) const {
+    return is_proxy_ ? stored_edge : edgeInFace(surface_->sources()[face], stored_edge);
+  }
+  /// Across a stored edge; the face is kNone where there is no neighbour.
+  Arrival across(std::uint32_t face, std::uint8_t stored_edge) const {
+    const std::uint32_t twin = surface_->twins()[face][ofFace(face, stored_edge)];
+    if (twin == kNone) return {kNone, 0};
+    return {twin / 3, stored(twin / 3, twin % 3)};
+  }
+  const Surface& surface() const { return *surface_; }
+
+ private:
+  const Surface* surface_;
+  bool is_proxy_;
+};
 
 /// Calls visit(edge of the file's triangle) for the edges that a step's byte says lead on, in their order.
 template <class Visit>
@@ -60,8 +77,8 @@ void forEachLeading(std::uint8_t byte, bool first, std::uint8_t through, const V
 /// The unfolding of one kernel as bytes.
 class TreeWriter {
  public:
-  TreeWriter(const local::LocalEvaluator& evaluator, const Surface& surface)
-      : evaluator_(evaluator), surface_(surface) {}
+  explicit TreeWriter(const local::LocalEvaluator& evaluator)
+      : evaluator_(evaluator), surface_(evaluator.supportSurface(), evaluator.proxy() != nullptr) {}
 
   /// Appends the tree of a kernel; `order` becomes its order, or empty where distances say it.
   void write(std::size_t kernel, std::vector<std::uint8_t>& bytes, std::vector<std::uint32_t>& order) {
@@ -111,11 +128,11 @@ class TreeWriter {
   std::uint32_t nodeAcross(const SupportBuilder::Visit& visit) {
     const std::uint32_t parent = node_of_visit_[visit.parent];
     const Node from = nodes_[parent];
-    const std::uint8_t edge = edgeInTriangle(surface_.sources()[from.face], visit.edge);
+    const std::uint8_t edge = surface_.stored(from.face, visit.edge);
     if (from.parent != kNone && edge == from.through) return from.parent;
     if (from.children[edge] != kNone) return from.children[edge];
     const std::uint32_t child =
-        addNode({visit.face, parent, across(surface_, from.face, edge).through, edge, {kNone, kNone, kNone}});
+        addNode({visit.face, parent, surface_.across(from.face, edge).through, edge, {kNone, kNone, kNone}});
     nodes_[parent].children[edge] = child;
     return child;
   }
@@ -133,7 +150,7 @@ class TreeWriter {
       if (!first) {
         const Node& parent = nodes_[node.parent];
         step.parent = parent.step;
-        step.edge = edgeInFace(surface_.sources()[parent.face], node.from_edge);
+        step.edge = surface_.ofFace(parent.face, node.from_edge);
       }
       steps_.push_back(step);
       std::uint8_t byte = node.counts ? 0 : kOnlyLeadsOn;
@@ -167,7 +184,7 @@ class TreeWriter {
       const std::uint32_t face = by_distance[i].face;
       const auto at = std::lower_bound(index.begin(), index.end(), std::pair(face, 0u));
       const local::Chart &a = wanted[at->second], &b = given[i];
-      for (const Vec2& corner : surface_.corners()[face]) {
+      for (const Vec2& corner : surface_.surface().corners()[face]) {
         const Vec2 off((a.xx - b.xx) * corner.x() + (a.xy - b.xy) * corner.y() + (a.x - b.x),
                        (a.yx - b.yx) * corner.x() + (a.yy - b.yy) * corner.y() + (a.y - b.y));
         if (!(off.norm() <= tolerance)) return false;
@@ -189,38 +206,31 @@ class TreeWriter {
   }
 
   const local::LocalEvaluator& evaluator_;
-  const Surface& surface_;
+  TreeSurface surface_;
   std::vector<SupportBuilder::Visit> visits_;
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> node_of_visit_;
   std::vector<UnfoldStep> steps_;
 };
 
-void appendWord(std::vector<std::uint8_t>& bytes, std::uint32_t word) {
-  for (std::size_t i = 0; i < kWord; ++i)
-    bytes.push_back(static_cast<std::uint8_t>(word >> (8 * i)));
-}
-
-std::uint32_t wordAt(std::span<const std::uint8_t> bytes, std::size_t word) {
-  std::uint32_t value = 0;
-  for (std::size_t i = 0; i < kWord; ++i)
-    value |= std::uint32_t{bytes[kWord * word + i]} << (8 * i);
-  return value;
-}
-
 /// Trees of a file, checked.
 class ChartTable final : public local::StoredSupports {
  public:
-  ChartTable(std::shared_ptr<const Surface> surface, const KernelSet& kernels)
-      : surface_(std::move(surface)), faces_(kernels.size()) {
-    for (std::size_t i = 0; i < kernels.size(); ++i)
-      faces_[i] = kernels.positions[i].face;
-    crossings_.resize(3 * std::size_t{surface_->faceCount()});
-    for (std::uint32_t f = 0; f < surface_->faceCount(); ++f) {
+  /// `faces` are those the kernels are on: of the proxy, if there is one.
+  ChartTable(const Surface& surface, std::shared_ptr<const local::SupportProxy> proxy,
+             std::vector<std::uint32_t> faces)
+      : proxy_(std::move(proxy)), faces_(std::move(faces)) {
+    const TreeSurface trees(proxy_ != nullptr ? proxy_->surface() : surface, proxy_ != nullptr);
+    face_count_ = trees.surface().faceCount();
+    crossings_.resize(3 * std::size_t{face_count_});
+    for (std::uint32_t f = 0; f < face_count_; ++f) {
       for (std::uint8_t e = 0; e < 3; ++e)
-        crossings_[3 * std::size_t{f} + e] = {across(*surface_, f, e), edgeInFace(surface_->sources()[f], e)};
+        crossings_[3 * std::size_t{f} + e] = {trees.across(f, e), trees.ofFace(f, e)};
     }
   }
+
+  std::shared_ptr<const local::SupportProxy> proxy() const override { return proxy_; }
+  std::uint32_t proxyFaceOf(std::size_t kernel) const override { return faces_[kernel]; }
 
   /// Nothing, or what is wrong.
   std::optional<std::string> take(std::span<const std::uint8_t> steps, std::span<const std::uint8_t> orders) {
@@ -257,7 +267,7 @@ class ChartTable final : public local::StoredSupports {
     for (std::size_t k = 0; k < faces_.size(); ++k) {
       for (std::size_t open = 1; open > 0; ++at) {
         if (at == steps_.size()) return fmt::format("the steps of kernel {} do not end", k);
-        if (at - begin_.back() == 2 * std::size_t{surface_->faceCount()})
+        if (at - begin_.back() == 2 * std::size_t{face_count_})
           return fmt::format("kernel {} has more steps than the triangles can need", k);
         const std::uint8_t byte = steps_[at];
         if (byte > kLargestStep) return fmt::format("kernel {}: {} is no step", k, byte);
@@ -308,7 +318,7 @@ class ChartTable final : public local::StoredSupports {
 
   /// Edges that lead on have neighbours, and no face counts twice.
   std::optional<std::string> checkTrees() {
-    std::vector<std::uint32_t> stamps(surface_->faceCount(), kNone);
+    std::vector<std::uint32_t> stamps(face_count_, kNone);
     std::optional<std::string> problem;
     for (std::size_t k = 0; k < faces_.size() && !problem; ++k) {
       walk(k, [&](const UnfoldStep& step, std::uint32_t face) {
@@ -358,9 +368,10 @@ class ChartTable final : public local::StoredSupports {
     std::uint8_t edge;  ///< of the face that is left
   };
 
-  std::shared_ptr<const Surface> surface_;
-  std::vector<std::uint32_t> faces_;  // [N] of the kernels
-  std::vector<Crossing> crossings_;   // [F, edge of the file's triangle]
+  std::shared_ptr<const local::SupportProxy> proxy_;  // or null
+  std::uint32_t face_count_ = 0;                      // of the surface that trees are on
+  std::vector<std::uint32_t> faces_;                  // [N] of the kernels
+  std::vector<Crossing> crossings_;                   // [F, edge of the file's triangle]
   std::vector<std::uint8_t> steps_;
   std::vector<std::size_t> begin_;                           // [N + 1] into steps_
   std::vector<std::pair<std::size_t, std::size_t>> orders_;  // kernel, where its order begins
@@ -391,9 +402,15 @@ std::optional<std::string> checkNeighbours(std::span<const std::uint8_t> bytes, 
 std::optional<PackedCharts> packCharts(const Evaluator& evaluator, const Asset& stored,
                                        const Surface& surface, const KernelSet& kernels) {
   const auto* local = dynamic_cast<const local::LocalEvaluator*>(&evaluator);
-  if (local == nullptr || &local->supportSurface() != &surface) return std::nullopt;
+  if (local == nullptr) return std::nullopt;
   const SourceTriangles triangles(stored, surface);
   if (triangles.size() >= kNone / 3 || local->supports().pairCount() > kMostSteps / 2) return std::nullopt;
+
+  std::optional<PackedProxy> proxy;
+  if (local->proxy() != nullptr) {
+    proxy = packProxy(*local, triangles, surface);
+    if (!proxy) return std::nullopt;
+  }
 
   struct Block {
     std::vector<std::uint8_t> steps;
@@ -401,7 +418,7 @@ std::optional<PackedCharts> packCharts(const Evaluator& evaluator, const Asset& 
   };
   std::vector<Block> blocks(blockCount(kernels.size(), kKernelsPerBlock));
   parallelBlocks(kernels.size(), kKernelsPerBlock, [&](std::size_t b, std::size_t begin, std::size_t end) {
-    TreeWriter writer(*local, surface);
+    TreeWriter writer(*local);
     std::vector<std::uint32_t> order;
     for (std::size_t k = begin; k < end; ++k) {
       writer.write(k, blocks[b].steps, order);
@@ -427,27 +444,41 @@ std::optional<PackedCharts> packCharts(const Evaluator& evaluator, const Asset& 
     appendWord(bytes, edge);
     appendWord(bytes, other);
   }
-  packed.bytes = deflateWithinLimit(bytes, bytes.size(), Z_DEFAULT_STRATEGY);
+  if (!proxy) {
+    packed.bytes = deflateWithinLimit(bytes, bytes.size(), Z_DEFAULT_STRATEGY);
+    return packed;
+  }
+  packed.header.proxy = proxy->header;
+  bytes.insert(bytes.end(), proxy->bytes.begin(), proxy->bytes.end());
+  packed.bytes = deflateParts(bytes, bytes.size(), Z_DEFAULT_STRATEGY);
   return packed;
 }
 
-Result<std::shared_ptr<const local::StoredSupports>> unpackCharts(const ChartsHeader& header,
-                                                                  std::span<const std::uint8_t> bytes,
-                                                                  const Asset& asset,
-                                                                  std::shared_ptr<const Surface> surface,
-                                                                  const KernelSet& kernels) {
+Result<std::shared_ptr<const local::StoredSupports>> unpackCharts(
+    const ChartsHeader& header, std::span<const std::uint8_t> bytes, const Asset& asset,
+    const std::shared_ptr<const Surface>& surface, const KernelSet& kernels) {
   const auto refuse = [](const std::string& what) { return inputError("charts: " + what); };
   // Sizes first: a small file must not ask for much memory.
-  const double justified = local::justifiedPairs(kernels.size(), surface->faceCount());
+  const std::size_t triangle_count = countTriangles(asset);
+  std::size_t faces = surface->faceCount();
+  if (header.proxy) {
+    faces = header.proxy->faces;
+    if (faces > triangle_count || header.proxy->vertices > 3 * faces ||
+        header.proxy->face_neighbours > 3 * faces || header.proxy->listed > kMostServing * triangle_count)
+      return refuse("the proxy has more than there can be");
+  }
+  const double justified = local::justifiedPairs(kernels.size(), faces);
   if (static_cast<double>(header.steps) > 2 * justified) {
     return refuse(fmt::format("{} are more than {} on {} can need", plural(header.steps, "step", "steps"),
-                              plural(kernels.size(), "kernel", "kernels"),
-                              plural(surface->faceCount(), "face", "faces")));
+                              plural(kernels.size(), "kernel", "kernels"), plural(faces, "face", "faces")));
   }
-  if (header.orders > 2 * header.steps || header.neighbours > 3 * countTriangles(asset))
+  if (header.orders > 2 * header.steps || header.neighbours > 3 * triangle_count)
     return refuse("orders or neighbours are more than there can be");
-  const std::size_t size = header.steps + kWord * (header.orders + 2 * header.neighbours);
-  if (size / kMostInflation >= bytes.size()) {
+  const std::size_t trees = header.steps + kWord * (header.orders + 2 * header.neighbours);
+  const std::size_t size =
+      trees + (header.proxy ? proxyBytes(*header.proxy, triangle_count, kernels.size()) : 0);
+  // What serves the triangles of the file may be the same for all of them: these justify it themselves.
+  if (size / kMostInflation >= bytes.size() + (header.proxy ? triangle_count : 0)) {
     return refuse(fmt::format("the buffer view has {} bytes, too few for {}", bytes.size(),
                               plural(header.steps, "step", "steps")));
   }
@@ -458,9 +489,20 @@ Result<std::shared_ptr<const local::StoredSupports>> unpackCharts(const ChartsHe
   }
   const std::span<const std::uint8_t> all(*inflated);
   const std::size_t after_orders = header.steps + kWord * header.orders;
-  if (const auto problem = checkNeighbours(all.subspan(after_orders), asset, *surface))
+  if (const auto problem = checkNeighbours(all.subspan(after_orders, trees - after_orders), asset, *surface))
     return refuse(*problem);
-  auto table = std::make_shared<ChartTable>(std::move(surface), kernels);
+  StoredProxy stored;
+  if (header.proxy) {
+    const SourceTriangles triangles(asset, *surface);
+    auto read = unpackProxy(*header.proxy, all.subspan(trees), triangles, *surface, kernels.size());
+    if (!read) return refuse(read.error().message);
+    stored = std::move(*read);
+  } else {
+    for (const SurfacePoint& position : kernels.positions)
+      stored.kernel_faces.push_back(position.face);
+  }
+  auto table =
+      std::make_shared<ChartTable>(*surface, std::move(stored.proxy), std::move(stored.kernel_faces));
   if (const auto problem =
           table->take(all.first(header.steps), all.subspan(header.steps, kWord * header.orders)))
     return refuse(*problem);

@@ -112,15 +112,6 @@ TEST(Charts, AreLeftOutOnRequestAndWhereThereAreNone) {
   EXPECT_EQ(plain->chart_bytes, 0u);
   EXPECT_LT(without->size(), encoded(f).size());
 
-  // Supports on a simplified copy are not described.
-  Fitted fine = fitted(assetOf(icosphere(4)), 50);
-  std::get<local::LocalOptions>(fine.options).proxy_faces = 2000;
-  const local::LocalEvaluator evaluator(*fine.surface, std::get<local::LocalOptions>(fine.options));
-  ASSERT_NE(&evaluator.supportSurface(), fine.surface.get());
-  const auto proxied = decoded(encoded(fine));
-  ASSERT_TRUE(proxied);
-  EXPECT_EQ(proxied->chart_bytes, 0u);
-
   const auto thermal = decoded(encoded(fittedWith("thermal", assetOf(bumpySphere(2, 0.2, 5)), 50)));
   ASSERT_TRUE(thermal) << thermal.error().message;
   EXPECT_EQ(thermal->chart_bytes, 0u);

@@ -40,7 +40,7 @@ std::string documentText() {
 
 /// One row of a table of properties.
 struct DocumentRow {
-  std::string table;  ///< "" for the root, the name of a method, "group" or "version 1"
+  std::string table;  ///< "" for the root, the name of a method, "group", "proxy" or "version 1"
   std::string name;   ///< "kernels.count"
   std::string type, allowed;
   std::size_t begin = 0, end = 0;                 ///< the line, with its end, in the document
@@ -63,6 +63,7 @@ std::vector<DocumentRow> rowsOf(const std::string& text) {
     if (line.starts_with("| property | type | allowed |")) table = "";
     if (line.starts_with("| property of `evaluator` | type | allowed |")) table = method;
     if (line.starts_with("| property of a group | type | allowed |")) table = "group";
+    if (line.starts_with("| property of `proxyCharts` | type | allowed |")) table = "proxy";
     if (line.starts_with("| property of version 1 | type | allowed |")) table = "version 1";
     if (!table || !line.starts_with("| `")) continue;
     std::vector<std::pair<std::size_t, std::string>> cells;
@@ -159,6 +160,15 @@ Json completeExtension(Method method) {
   return Json::parse(writeExtension(e));
 }
 
+/// With charts on a proxy.
+Json proxyExtension() {
+  ProductExtension e;
+  e.kernels = 7;
+  e.triangles = 100;
+  e.charts = {4, 100, 0, 0, ProxyHeader{5, 6, 0, 100}};
+  return Json::parse(writeExtension(e));
+}
+
 /// With a group of no known meaning after base_color.
 Json channelExtension() {
   Json json = completeExtension(Method::kLocal);
@@ -202,6 +212,9 @@ class RowChecker {
         base_["channels"][1].update(Json::parse(R"({"name": "emissive", "count": 3, "mean": [0, 0, 0]})"));
         base_["channels"][1][row.name] = {0, 2};
       }
+    } else if (row.table == "proxy") {
+      base_ = proxyExtension();
+      pointer_ = "/proxyCharts/" + row.name;
     } else if (row.table == "version 1") {
       base_ = recordExtension();
       pointer_ = "/" + row.name;
@@ -466,6 +479,7 @@ std::vector<std::string> problemsOf(const std::string& text, std::optional<std::
     real[""].erase(object);  // only what is in them has rows
   collectPaths(channelExtension().at("channels").at(1), "", real["group"]);
   real["group"].insert("constantMaterials");
+  collectPaths(proxyExtension().at("proxyCharts"), "", real["proxy"]);
   // What version 1 has and version 2 does not.
   collectPaths(recordExtension(), "", real["version 1"]);
   std::set<std::string> present;
@@ -502,7 +516,7 @@ TEST(FormatDocument, ExamplesAreRead) {
     at += fence.size();
     examples.push_back(text.substr(at, text.find("```", at) - at));
   }
-  ASSERT_EQ(examples.size(), 3u);
+  ASSERT_EQ(examples.size(), 4u);
   Json json = Json::parse(examples[0]).at("extensions").at(kExtensionName);
   const auto read = readExtension(json.dump());
   ASSERT_TRUE(read) << read.error().message;
@@ -523,6 +537,12 @@ TEST(FormatDocument, ExamplesAreRead) {
   const auto variants = readExtension(json.dump());
   ASSERT_TRUE(variants) << variants.error().message;
   EXPECT_EQ(variants->variants.at(0).names, (std::vector<std::string>{"midnight", "dusk"}));
+  json["version"] = "2.3";
+  json.erase("charts");
+  json.update(Json::parse("{" + examples[3] + "}"));
+  const auto proxied = readExtension(json.dump());
+  ASSERT_TRUE(proxied) << proxied.error().message;
+  EXPECT_TRUE(proxied->charts->proxy);
 }
 
 /// A number as a document may write it, and another one.

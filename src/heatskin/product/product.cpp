@@ -325,7 +325,7 @@ const std::vector<Notice>& ProductWriter::notices() const {
 Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<const Surface> surface,
                                             bool as_readers_build, const KernelSet& kernels,
                                             const EvaluatorOptions& options, const ProductInfo& info,
-                                            const ProductFile& file) {
+                                            const ProductFile& file, int barycentric_bits) {
   return writing<ProductWriter>([&]() -> Result<ProductWriter> {
     if (kernels.size() == 0) return failure("a product needs at least one kernel");
     if (kernels.layout.groups()[0].name != "base_color") {
@@ -377,7 +377,8 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
     // A file that had to be made anew has no variants.
     const std::vector<VariantKernels> none;
     const std::vector<VariantKernels>& variants = stored.variants.empty() ? none : file.variants;
-    PackedKernels packed = packKernels(kernels, asset, *surface, stored, *stored_surface, options, variants);
+    PackedKernels packed =
+        packKernels(kernels, asset, *surface, stored, *stored_surface, options, variants, barycentric_bits);
     extension.scales = std::move(packed.scales);
     impl->bytes = std::move(packed.bytes);
 

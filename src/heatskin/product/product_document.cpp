@@ -16,6 +16,7 @@
 #include "heatskin/io/reference.h"
 #include "heatskin/product/asset_constants.h"
 #include "heatskin/product/color_slots.h"
+#include "heatskin/product/drop_kernels.h"
 #include "heatskin/product/fallback_images.h"
 #include "heatskin/product/file_contents.h"
 #include "heatskin/product/geometry_fingerprint.h"
@@ -69,22 +70,6 @@ std::map<MaterialUse, SlotSums> useSums(const Asset& asset, const Surface& surfa
     unsetLook(other, asset, look);
   }
   return result;
-}
-
-/// The kernels of a product that is written again, wherever they are.
-void dropOldKernels(GltfDocument& document) {
-  if (GltfJson* extensions = memberOf(document.root(), "extensions");
-      extensions != nullptr && extensions->is_object()) {
-    extensions->erase(kExtensionName);
-    if (extensions->empty()) document.root().erase("extensions");
-  }
-  GltfJson* scenes = memberOf(document.root(), "scenes");
-  if (scenes == nullptr || !scenes->is_array()) return;
-  for (GltfJson& scene : *scenes) {
-    GltfJson* extras = memberOf(scene, "extras");
-    if (extras == nullptr || !extras->is_object() || extras->erase(kExtensionName) == 0) continue;
-    if (extras->empty()) scene.erase("extras");
-  }
 }
 
 /// A copy of the extension in the extras of the scene that is shown (readExtrasExtension()).
@@ -189,7 +174,7 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Surfac
   impl->document = std::move(*document);
   const std::set<std::string> before = contentsOf(impl->document);
 
-  dropOldKernels(impl->document);
+  dropKernels(impl->document);
   std::vector<VariantLook> looks;
   if (asset.file != nullptr) {
     for (const VariantKernels& variant : file.variants)

@@ -253,6 +253,31 @@ TEST(ProductDocument, TexturesGoWhenNobodyNeedsThem) {
   EXPECT_EQ(out["materials"][0]["pbrMetallicRoughness"]["metallicFactor"], 0.125);
 }
 
+/// Textures whose directions no kernel holds, and those of extensions that nobody here knows, stay and are
+/// named.
+TEST(ProductDocument, TexturesThatAreNotFittedStayAndAreNamed) {
+  GltfBuilder b = wholeFile();
+  Json& material = b.json["materials"][0];
+  material["extensions"]["KHR_materials_clearcoat"] = {{"clearcoatFactor", 0.5},
+                                                       {"clearcoatNormalTexture", {{"index", 0}}}};
+  material["extensions"]["KHR_materials_anisotropy"] = {{"anisotropyStrength", 0.5},
+                                                        {"anisotropyTexture", {{"index", 0}}}};
+  material["extensions"]["KHR_materials_of_tomorrow"] = {{"futureTexture", {{"index", 0}}}};
+  for (const char* name :
+       {"KHR_materials_clearcoat", "KHR_materials_anisotropy", "KHR_materials_of_tomorrow"})
+    b.json["extensionsUsed"].push_back(name);
+  const Fitted f = fittedFile(b);
+  const auto document = ProductDocument::create(f.asset, *f.surface, {}, Fallback::kVertex);
+  ASSERT_TRUE(document) << document.error().message;
+  for (const char* word : {"clearcoatNormalTexture", "anisotropyTexture", "futureTexture"}) {
+    EXPECT_NE(std::find(document->kept().begin(), document->kept().end(), word), document->kept().end())
+        << word;
+  }
+  const Json out = jsonOf(encoded(f));
+  EXPECT_EQ(out["materials"][0]["extensions"], material["extensions"]);
+  EXPECT_EQ(out["textures"][0], b.json["textures"][0]);
+}
+
 TEST(ProductDocument, FallbackOriginalKeepsAllTextures) {
   const Fitted f = fittedFile(wholeFile());
   const auto glb = encodedWith(f, Fallback::kOriginal);

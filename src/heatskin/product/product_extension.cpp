@@ -366,12 +366,18 @@ void readCharts(Reader& reader, Method method, ChartsHeader& header) {
   reader.size("steps", header.steps, 1, kMostSteps);
   reader.size("orders", header.orders, 0, 2 * kMostSteps);
   reader.size("neighbours", header.neighbours, 0, kMostSteps);
+  if (header.proxy) {
+    reader.size("vertices", header.proxy->vertices, 3, kMostSteps);
+    reader.size("faces", header.proxy->faces, 1, kMostSteps);
+    reader.size("faceNeighbours", header.proxy->face_neighbours, 0, kMostSteps);
+    reader.size("listed", header.proxy->listed, 1, kMost);
+  }
   if (method != Method::kLocal)
     reader.refuse(fmt::format("belongs to the method local, not to {}", methodName(method)));
 }
 
-/// Variants came with this minor version.
-constexpr int kVariantsMinor = 2;
+/// Variants came with this minor version, and charts on a proxy with this one.
+constexpr int kVariantsMinor = 2, kProxyMinor = 3;
 
 Json variantsJson(const ProductExtension& extension) {
   Json json = Json::array();
@@ -447,6 +453,7 @@ std::string writeExtension(const ProductExtension& extension) {
                   [](const auto& materials) { return !materials.empty(); });
   int minor = extension.layout.hasTangents() || extension.charts || by_group ? kChartsMinor : 0;
   if (!extension.variants.empty()) minor = kVariantsMinor;
+  if (extension.charts && extension.charts->proxy) minor = kProxyMinor;
   json["version"] = fmt::format("{}.{}", kFormatMajor, minor);
   json["triangles"] = extension.triangles;
   json["channels"] = channelsJson(extension);
@@ -461,10 +468,19 @@ std::string writeExtension(const ProductExtension& extension) {
   kernels["sharpness"] = rangeJson(ranges.sharpness);
   kernels["length"] = rangeJson(ranges.length);
   if (extension.charts) {
-    json["charts"] = {{"bufferView", extension.charts->buffer_view},
-                      {"steps", extension.charts->steps},
-                      {"orders", extension.charts->orders},
-                      {"neighbours", extension.charts->neighbours}};
+    // Readers of 2.2 must not follow steps on a proxy they do not know: another name.
+    const std::optional<ProxyHeader>& proxy = extension.charts->proxy;
+    Json& charts = json[proxy ? "proxyCharts" : "charts"];
+    charts = {{"bufferView", extension.charts->buffer_view},
+              {"steps", extension.charts->steps},
+              {"orders", extension.charts->orders},
+              {"neighbours", extension.charts->neighbours}};
+    if (proxy) {
+      charts["vertices"] = proxy->vertices;
+      charts["faces"] = proxy->faces;
+      charts["faceNeighbours"] = proxy->face_neighbours;
+      charts["listed"] = proxy->listed;
+    }
   }
   if (!extension.variants.empty()) json["variants"] = variantsJson(extension);
   Json& evaluator = json["evaluator"];
@@ -546,6 +562,14 @@ Result<ProductExtension> readExtension(const std::string& text) {
   if (!extension.records && (*version)[1] >= kChartsMinor && root.has("charts")) {
     charts.emplace(root.object("charts"));
     readCharts(*charts, method, extension.charts.emplace());
+  }
+  if (!extension.records && (*version)[1] >= kProxyMinor && root.has("proxyCharts")) {
+    if (charts) root.refuse("has charts and proxyCharts");
+    charts.emplace(root.object("proxyCharts"));
+    extension.charts.emplace().proxy.emplace();
+    readCharts(*charts, method, *extension.charts);
+    const auto* local = std::get_if<local::LocalOptions>(&extension.options);
+    if (local != nullptr && local->euclidean) root.refuse("has proxyCharts, which euclidean does not use");
   }
   if (!extension.records && (*version)[1] >= kVariantsMinor && root.has("variants"))
     readVariants(root, !newer, error, extension);

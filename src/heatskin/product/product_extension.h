@@ -22,7 +22,7 @@ namespace heatskin {
 inline constexpr const char* kExtensionName = "HSK_kernel_texture";
 
 /// Readers refuse another major version. A larger minor version only adds properties that may be ignored.
-inline constexpr int kFormatMajor = 2, kFormatMinor = 2;
+inline constexpr int kFormatMajor = 2, kFormatMinor = 3;
 
 /// Read as well: kernels in records, without lengths, of base_color alone.
 inline constexpr int kRecordsMajor = 1, kRecordsMinor = 1;
@@ -47,7 +47,7 @@ struct ProductExtension {
   std::size_t buffer_view = 0;                             ///< index in the file
   std::size_t triangles = 0;  ///< of the scene, as a check that the geometry is still the one it was made for
   ConstantMaterials constant_materials;  ///< only where materials define every channel of the layout
-  std::optional<ChartsHeader> charts;    ///< since 2.1
+  std::optional<ChartsHeader> charts;    ///< since 2.1; on a proxy since 2.3
   std::vector<StoredValues> variants;    ///< no name twice
   ProductInfo info;
 };

@@ -330,6 +330,34 @@ TEST(ProductExtension, ChartsComeBack) {
   EXPECT_NE(refusal(Json::parse(writeExtension(e))).find("belongs to the method local"), std::string::npos);
 }
 
+TEST(ProductExtension, ChartsOnAProxyComeBackUnderAnotherName) {
+  ProductExtension e = unusual();
+  e.charts = {9, 1000, 20, 3, ProxyHeader{50, 90, 2, 700}};
+  std::get<local::LocalOptions>(e.options).euclidean = false;
+  Json json = Json::parse(writeExtension(e));
+  EXPECT_EQ(json["version"], "2.3");
+  EXPECT_FALSE(json.contains("charts")) << "readers of 2.2 would follow steps on triangles of the file";
+  const auto read = readExtension(json.dump());
+  ASSERT_TRUE(read && read->charts && read->charts->proxy) << read.error().message;
+  EXPECT_EQ(read->charts->steps, 1000u);
+  EXPECT_EQ(read->charts->proxy->vertices, 50u);
+  EXPECT_EQ(read->charts->proxy->faces, 90u);
+  EXPECT_EQ(read->charts->proxy->face_neighbours, 2u);
+  EXPECT_EQ(read->charts->proxy->listed, 700u);
+  EXPECT_EQ(writeExtension(*read), writeExtension(e));
+  json["proxyCharts"]["surprise"] = 1;
+  EXPECT_NE(refusal(json).find("surprise"), std::string::npos);
+  json["proxyCharts"].erase("surprise");
+  json["evaluator"]["euclidean"] = true;
+  EXPECT_NE(refusal(json).find("euclidean"), std::string::npos);
+  json["evaluator"]["euclidean"] = false;
+  json["charts"] = {{"bufferView", 9}, {"steps", 10}, {"orders", 0}, {"neighbours", 0}};
+  EXPECT_NE(refusal(json).find("charts and proxyCharts"), std::string::npos);
+  json.erase("charts");
+  json["version"] = "2.2";
+  EXPECT_NE(refusal(json).find("unknown property 'proxyCharts'"), std::string::npos);
+}
+
 /// With vectors of the tangent plane.
 ProductExtension vectors() {
   ProductExtension e = unusual();
@@ -414,7 +442,7 @@ TEST(ProductExtension, ChannelsComeBack) {
   Json newer = json;
   newer["channels"][1]["surprise"] = 1;
   EXPECT_NE(refusal(newer).find("surprise"), std::string::npos);
-  newer["version"] = "2.3";
+  newer["version"] = "2.9";
   EXPECT_EQ(refusal(newer), "");
 }
 

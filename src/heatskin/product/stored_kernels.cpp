@@ -225,7 +225,7 @@ Result<std::vector<KernelCodes>> readCodes(const ProductExtension& extension,
 
 PackedKernels packKernels(const KernelSet& kernels, const Asset& asset, const Surface& surface,
                           const Asset& stored, const Surface& stored_surface, const EvaluatorOptions& options,
-                          std::span<const VariantKernels> variants) {
+                          std::span<const VariantKernels> variants, int barycentric_bits) {
   PackedKernels packed;
   KernelScales& scales = packed.scales;
   scales.bits = bitsFor(methodOf(options));
@@ -237,7 +237,8 @@ PackedKernels packKernels(const KernelSet& kernels, const Asset& asset, const Su
     values[i] = writer(kernels, i);
     codes[i] = encodeKernel(values[i], scales);
   }
-  scales.bits.barycentric = barycentricBits(codes, scales, writer, options);
+  scales.bits.barycentric =
+      barycentric_bits > 0 ? barycentric_bits : barycentricBits(codes, scales, writer, options);
   for (std::size_t i = 0; i < kernels.size(); ++i)
     codes[i] = encodeKernel(values[i], scales);
   sortKernels(codes);

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/rendering/atlas_rows.h"
 #include "heatskin/rendering/raster_core.h"
 #include "heatskin/rendering/repeated_face.h"
 #include "heatskin/rendering/visibility.h"
@@ -132,7 +133,8 @@ Vec3 texelBarycentric(std::uint32_t face, const Chart& chart, int x, int y, int 
 
 /// Counts the faces by kind; returns those that repeat the texture, in order.
 std::vector<raster::RepeatedFace> countFaces(std::uint32_t face_count, const FaceUvs& uvs,
-                                             const std::vector<std::uint8_t>& include, AtlasBuffer& atlas) {
+                                             const std::vector<std::uint8_t>& include, int image_height,
+                                             AtlasBuffer& atlas) {
   struct Block {
     std::size_t drawn = 0, without_uvs = 0, without_area = 0, cut = 0;
     std::vector<raster::RepeatedFace> repeated;
@@ -148,7 +150,7 @@ std::vector<raster::RepeatedFace> countFaces(std::uint32_t face_count, const Fac
       block.without_uvs += kind == FaceKind::kNoUvs ? 1 : 0;
       block.without_area += kind == FaceKind::kNoArea ? 1 : 0;
       if (kind != FaceKind::kDrawn || !chart.repeated) continue;
-      if (const auto repeated = repeatedFace(face, chart, atlas.width, atlas.height)) {
+      if (const auto repeated = repeatedFace(face, chart, atlas.width, image_height)) {
         block.repeated.push_back(*repeated);
         block.cut += repeated->cut() ? 1 : 0;
       }
@@ -167,7 +169,7 @@ std::vector<raster::RepeatedFace> countFaces(std::uint32_t face_count, const Fac
 
 /// Draws the other faces in every unit square they touch. The first face in index order keeps a texel.
 void drawSquares(std::uint32_t face_count, const FaceUvs& uvs, const std::vector<std::uint8_t>& include,
-                 AtlasBuffer& atlas, std::vector<std::uint32_t>& coverage) {
+                 int image_height, int first_row, AtlasBuffer& atlas, std::vector<std::uint32_t>& coverage) {
   std::vector<double> key(atlas.face.size(),
                           -1.0);  // every face has the key 0: no face wins over an earlier one
   raster::Target target;
@@ -185,7 +187,9 @@ void drawSquares(std::uint32_t face_count, const FaceUvs& uvs, const std::vector
       for (int v = chart.first_v; v <= chart.last_v; ++v) {
         for (int u = chart.first_u; u <= chart.last_u; ++u) {
           std::array<std::int64_t, 3> x, y;
-          snappedCorners(chart, u, v, atlas.width, atlas.height, x, y);
+          snappedCorners(chart, u, v, atlas.width, image_height, x, y);
+          for (std::int64_t& row : y)
+            row -= first_row * raster::kSubpixels;
           sink.addSnapped(face, x, y);  // within a unit square's length: inside the guard band
         }
       }
@@ -196,15 +200,17 @@ void drawSquares(std::uint32_t face_count, const FaceUvs& uvs, const std::vector
 
 /// Draws faces that repeat the texture, in the order of faces, over what is there already: the lowest face
 /// keeps a texel.
-void drawRepeated(std::span<const raster::RepeatedFace> faces, AtlasBuffer& atlas,
+void drawRepeated(std::span<const raster::RepeatedFace> faces, int first_row, AtlasBuffer& atlas,
                   std::vector<std::uint32_t>& coverage) {
   if (faces.empty()) return;
   const auto height = static_cast<std::size_t>(atlas.height), width = static_cast<std::size_t>(atlas.width);
   parallelFor(height, std::max(kAtlasRows, height / 32), [&](std::size_t begin, std::size_t end) {
     int covering = 0;
     for (const raster::RepeatedFace& face : faces) {
-      const bool all = face.draw(static_cast<int>(begin), static_cast<int>(end), [&](int x, int y) {
-        const std::size_t texel = static_cast<std::size_t>(y) * width + static_cast<std::size_t>(x);
+      const int first = first_row + static_cast<int>(begin), last = first_row + static_cast<int>(end);
+      const bool all = face.draw(first, last, [&](int x, int y) {
+        const std::size_t texel =
+            static_cast<std::size_t>(y - first_row) * width + static_cast<std::size_t>(x);
         atlas.face[texel] = std::min(atlas.face[texel], face.face());
         ++coverage[texel];
       });
@@ -215,7 +221,8 @@ void drawRepeated(std::span<const raster::RepeatedFace> faces, AtlasBuffer& atla
 }
 
 /// Where on its face every covered texel is; counts covered and overlapped ones.
-void findPlaces(const FaceUvs& uvs, const std::vector<std::uint32_t>& coverage, AtlasBuffer& atlas) {
+void findPlaces(const FaceUvs& uvs, const std::vector<std::uint32_t>& coverage, int image_height,
+                int first_row, AtlasBuffer& atlas) {
   struct Count {
     std::size_t covered = 0, overlapped = 0;
   };
@@ -229,8 +236,9 @@ void findPlaces(const FaceUvs& uvs, const std::vector<std::uint32_t>& coverage, 
       counts[block].overlapped += coverage[texel] > 1 ? 1 : 0;
       Chart chart;
       chartOf(face, uvs, {}, chart);
-      atlas.barycentric[texel] = texelBarycentric(face, chart, static_cast<int>(texel % width),
-                                                  static_cast<int>(texel / width), atlas.width, atlas.height);
+      const int row = first_row + static_cast<int>(texel / width);
+      atlas.barycentric[texel] =
+          texelBarycentric(face, chart, static_cast<int>(texel % width), row, atlas.width, image_height);
     }
   });
   for (const Count& count : counts) {
@@ -250,19 +258,26 @@ std::vector<std::size_t> AtlasBuffer::coveredTexels() const {
 }
 
 AtlasBuffer rasteriseAtlas(std::uint32_t face_count, const FaceUvs& uvs, const AtlasOptions& options) {
+  return rasteriseAtlasRows(face_count, uvs, options, 0, options.height);
+}
+
+AtlasBuffer rasteriseAtlasRows(std::uint32_t face_count, const FaceUvs& uvs, const AtlasOptions& options,
+                               int first_row, int rows) {
   AtlasBuffer atlas;
   const int width = options.width, height = options.height;
   if (width < 1 || height < 1 || width > kMaxImageSide || height > kMaxImageSide) return atlas;
-  const std::size_t texels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+  if (first_row < 0 || rows < 1 || first_row > height - rows) return atlas;
+  const std::size_t texels = static_cast<std::size_t>(width) * static_cast<std::size_t>(rows);
   atlas.width = width;
-  atlas.height = height;
+  atlas.height = rows;
   atlas.face.assign(texels, kNone);
   atlas.barycentric.assign(texels, Vec3::Zero());
-  const std::vector<raster::RepeatedFace> repeated = countFaces(face_count, uvs, options.include, atlas);
+  const std::vector<raster::RepeatedFace> repeated =
+      countFaces(face_count, uvs, options.include, height, atlas);
   std::vector<std::uint32_t> coverage(texels, 0);
-  drawSquares(face_count, uvs, options.include, atlas, coverage);
-  drawRepeated(repeated, atlas, coverage);
-  findPlaces(uvs, coverage, atlas);
+  drawSquares(face_count, uvs, options.include, height, first_row, atlas, coverage);
+  drawRepeated(repeated, first_row, atlas, coverage);
+  findPlaces(uvs, coverage, height, first_row, atlas);
   return atlas;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "heatskin/base/hilbert.h"
 
@@ -16,6 +17,12 @@ namespace {
 /// The half of the half ... that a place of the curve lies in after kBits halvings is an affine image of the
 /// triangle, and so on: three look-ups make 24 halvings, down to a four-thousandth of the triangle's size.
 constexpr int kBits = 8, kLookups = 3;
+
+/// Steps for each entry of the guide: as many as lie in a cache line.
+constexpr std::size_t kGuided = 4;
+
+/// Faces are fewer than half-edges, which have numbers of 32 bits.
+constexpr int kFaceBits = 30;
 
 /// The barycentric coordinates of the first two corners of the whole from those of a part.
 struct Part {
@@ -55,51 +62,60 @@ Vec3 alongTriangle(double place) {
 }  // namespace
 
 SurfaceStrata::SurfaceStrata(const Surface& surface, std::span<const double> face_weights) {
-  std::vector<Vec3> origins(surface.faceCount());
-  std::transform(surface.frames().begin(), surface.frames().end(), origins.begin(),
-                 [](const FaceFrame& frame) { return frame.origin; });
-  for (const std::uint32_t face : hilbertOrder(origins)) {
-    if (!(face_weights[face] > 0)) continue;
+  std::vector<std::uint32_t> order;
+  {
+    std::vector<Vec3> origins(surface.faceCount());
+    std::transform(surface.frames().begin(), surface.frames().end(), origins.begin(),
+                   [](const FaceFrame& frame) { return frame.origin; });
+    order = hilbertOrder(origins);
+  }
+  std::erase_if(order, [&](std::uint32_t face) { return !(face_weights[face] > 0); });
+  faces_ = std::move(order);
+  before_.resize(faces_.size() + 1);
+  before_[0] = 0;
+  for (std::size_t i = 0; i < faces_.size(); ++i) {
+    const std::uint32_t face = faces_[i];
     const auto& corners = surface.corners()[face];
-    std::uint8_t longest = 0;
+    std::uint32_t longest = 0;
     double length = -1;
-    for (std::uint8_t e = 0; e < 3; ++e) {
-      const double squared = (corners[(e + 1u) % 3] - corners[e]).squaredNorm();
+    for (std::uint32_t e = 0; e < 3; ++e) {
+      const double squared = (corners[(e + 1) % 3] - corners[e]).squaredNorm();
       if (squared > length) {
         length = squared;
         longest = e;
       }
     }
-    steps_.push_back({total_, 1 / face_weights[face], face, longest});
-    total_ += face_weights[face];
+    faces_[i] = longest << kFaceBits | face;
+    before_[i + 1] = before_[i] + face_weights[face];
   }
-  // As many entries as steps: the search looks at about one step on average.
-  const std::size_t buckets = steps_.size();
+  const std::size_t buckets = (faces_.size() + kGuided - 1) / kGuided;
   guide_.resize(buckets + 1);
   std::size_t at = 0;
   for (std::size_t g = 0; g <= buckets; ++g) {
-    const double target = total_ * static_cast<double>(g) / static_cast<double>(buckets);
-    while (at + 1 < steps_.size() && steps_[at + 1].before <= target)
+    const double target = before_.back() * static_cast<double>(g) / static_cast<double>(buckets);
+    while (at + 1 < faces_.size() && before_[at + 1] <= target)
       ++at;
     guide_[g] = static_cast<std::uint32_t>(at);
   }
 }
 
 SurfacePoint SurfaceStrata::at(double place) const {
-  const double target = place * total_;
+  const double target = place * before_.back();
   const auto bucket =
       std::min(static_cast<std::size_t>(place * static_cast<double>(guide_.size() - 1)), guide_.size() - 2);
   // One step back: rounding of `target` and of the guide's targets may differ by an ulp.
   std::size_t at = guide_[bucket] - (guide_[bucket] > 0 ? 1 : 0);
-  while (at + 1 < steps_.size() && steps_[at + 1].before <= target)
+  while (at + 1 < faces_.size() && before_[at + 1] <= target)
     ++at;
-  const Step& step = steps_[at];
-  const Vec3 inside = alongTriangle(std::clamp((target - step.before) * step.inverse, 0.0, 1.0));
+  // A face so small beside the sum before it that adding it changes nothing is never found.
+  const double weight = before_[at + 1] - before_[at];
+  const Vec3 inside = alongTriangle(weight > 0 ? std::clamp((target - before_[at]) / weight, 0.0, 1.0) : 0.5);
+  const std::uint32_t first = faces_[at] >> kFaceBits;
   SurfacePoint point;
-  point.face = step.face;
-  point.barycentric[step.first] = inside[0];
-  point.barycentric[(step.first + 1) % 3] = inside[1];
-  point.barycentric[(step.first + 2) % 3] = inside[2];
+  point.face = faces_[at] & ((1u << kFaceBits) - 1);
+  point.barycentric[first] = inside[0];
+  point.barycentric[(first + 1) % 3] = inside[1];
+  point.barycentric[(first + 2) % 3] = inside[2];
   return point;
 }
 

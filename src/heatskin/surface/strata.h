@@ -24,16 +24,11 @@ class SurfaceStrata {
   SurfacePoint at(double place) const;
 
  private:
-  struct Step {
-    double before;       ///< weight of the faces before this one
-    double inverse;      ///< 1 / its own weight
-    std::uint32_t face;  ///< faces without weight are left out
-    std::uint8_t first;  ///< corner where the curve enters; it leaves by the next one, the longest edge away
-    std::uint8_t pad[3] = {};
-  };
-  std::vector<Step> steps_;
+  // Of every face with weight, in the order of the curve; 12 bytes each, which fine meshes have millions of.
+  std::vector<double> before_;        // [steps + 1] weight of the faces before it; at the end: of all
+  std::vector<std::uint32_t> faces_;  // [steps] the face, and above its kFaceBits the corner where the curve
+                                      // enters; it leaves by the next one, the longest edge away
   std::vector<std::uint32_t> guide_;  // [G + 1] the step at g / G of the whole
-  double total_ = 0;
 };
 
 }  // namespace heatskin

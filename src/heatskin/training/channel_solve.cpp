@@ -5,9 +5,9 @@
 #include <cmath>
 #include <numeric>
 #include <span>
-#include <unordered_map>
 
 #include "heatskin/base/parallel.h"
+#include "heatskin/kernels/compositor.h"
 
 namespace heatskin {
 namespace {
@@ -16,6 +16,10 @@ constexpr std::size_t kBlock = 4096;
 
 /// Parts of a value, from 0 to 1, in 16 bits: an error of 8e-6, less than a hundredth of an 8-bit level.
 constexpr float kPartUnit = 1.0f / 65535;
+
+/// In place of a kernel's number within a block.
+constexpr std::uint16_t kNoNumber = 0xFFFF;
+static_assert(kProbeBlock * kKeptKernels < kNoNumber);
 
 using Sums = std::array<double, kMaxChannels>;
 
@@ -54,6 +58,9 @@ struct Counting {
   }
 };
 
+/// A row padded to so many channels is one vector.
+constexpr std::size_t kLanes = 4;
+
 using Row = std::array<float, kMaxChannels>;
 
 /// A row of channels with its vectors turned; the first channels of tangent groups are in `tangents`.
@@ -75,7 +82,10 @@ ProbeTurn inverse(const ProbeTurn& turn) {
 }  // namespace
 
 ChannelSystem::ChannelSystem(const KernelSet& kernels, std::size_t probe_blocks)
-    : layout_(kernels.layout), kernel_count_(kernels.size()), blocks_(probe_blocks) {
+    : layout_(kernels.layout),
+      stride_(paddedChannels(layout_.size())),
+      kernel_count_(kernels.size()),
+      blocks_(probe_blocks) {
   for (const ChannelGroup& group : layout_.groups()) {
     if (group.isTangent()) tangents_.push_back(group.first);
   }
@@ -90,27 +100,32 @@ void ChannelSystem::add(std::size_t number, const Probes& probes) {
   block.counts.resize(probes.size());
   block.parts.reserve(probes.influences.size());
   block.turns.reserve(probes.turns.size());
-  std::unordered_map<std::uint32_t, std::uint16_t> numbers;
+  std::vector<std::uint16_t>& numbers = numbers_.mine();  // all kNoNumber before and after
+  numbers.resize(kernel_count_, kNoNumber);
   for (std::size_t p = 0; p < probes.size(); ++p) {
     const float scale = 1 / std::max(probes.weights[p], 1.0f);
     for (std::uint32_t n = probes.begin[p]; n < probes.begin[p + 1]; ++n) {
       const Influence& influence = probes.influences[n];
-      const auto part = static_cast<std::uint16_t>(
-          std::lround(std::clamp(influence.weight * scale, 0.0f, 1.0f) / kPartUnit));
+      const auto part =
+          static_cast<std::uint16_t>(std::clamp(influence.weight * scale, 0.0f, 1.0f) / kPartUnit + 0.5f);
       if (part == 0) continue;  // the tails of kernels
-      const auto next = static_cast<std::uint16_t>(block.kernels.size());
-      const auto [found, is_new] = numbers.try_emplace(influence.kernel, next);
-      if (is_new) block.kernels.push_back(influence.kernel);
-      block.parts.push_back({found->second, part});
+      std::uint16_t& within = numbers[influence.kernel];
+      if (within == kNoNumber) {
+        within = static_cast<std::uint16_t>(block.kernels.size());
+        block.kernels.push_back(influence.kernel);
+      }
+      block.parts.push_back({within, part});
       if (!probes.turns.empty()) block.turns.push_back(probes.turns[n]);
       ++block.counts[p];
     }
   }
+  for (const std::uint32_t kernel : block.kernels)
+    numbers[kernel] = kNoNumber;
   block.kernels.shrink_to_fit();
   block.parts.shrink_to_fit();
   block.turns.shrink_to_fit();
   // The right-hand side needs the errors, which are not kept.
-  block.sums.assign(block.kernels.size() * channels, 0.0f);
+  block.sums.assign(block.kernels.size() * stride_, 0.0f);
   const Part* part = block.parts.data();
   Row turned_errors;
   for (std::size_t p = 0; p < probes.size(); ++p) {
@@ -120,7 +135,7 @@ void ChannelSystem::add(std::size_t number, const Probes& probes) {
         errors = turned(errors, channels, tangents_, inverse(*turn), turned_errors);
       const float weight = kPartUnit * static_cast<float>(part->part);
       for (std::size_t c = 0; c < channels; ++c)
-        block.sums[part->kernel * channels + c] -= weight * errors[c];
+        block.sums[part->kernel * stride_ + c] -= weight * errors[c];
     }
   }
 }
@@ -149,7 +164,7 @@ void ChannelSystem::addUp(ChannelTable& out) const {
       float* sum = out.row(k);
       std::fill_n(sum, channels, 0.0f);
       for (std::uint32_t n = begin_[k]; n < begin_[k + 1]; ++n) {
-        const float* from = blocks_[places_[n].block].sums.data() + places_[n].kernel * channels;
+        const float* from = blocks_[places_[n].block].sums.data() + places_[n].kernel * stride_;
         for (std::size_t c = 0; c < channels; ++c)
           sum[c] += from[c];
       }
@@ -171,7 +186,7 @@ void ChannelSystem::diagonal(ChannelTable& out) {
         for (const Part* end = part + block.counts[p]; part < end; ++part) {
           const float weight = kPartUnit * static_cast<float>(part->part);
           for (std::size_t c = 0; c < channels; ++c)
-            block.sums[part->kernel * channels + c] +=
+            block.sums[part->kernel * stride_ + c] +=
                 weight * weight * counting.of(block.seen, block.left_out, p, c);
         }
       }
@@ -182,48 +197,78 @@ void ChannelSystem::diagonal(ChannelTable& out) {
 
 /// out = A^T W A x. A probe's value is needed in its own block only.
 void ChannelSystem::product(const ChannelTable& x, ChannelTable& out) {
-  const std::size_t channels = x.channels;
-  const Counting counting(layout_);
+  const bool one = stride_ == kLanes && tangents_.empty();
   parallelFor(blocks_.size(), 1, [&](std::size_t first, std::size_t last) {
     std::vector<float> near;
-    Row turned_row;
     for (std::size_t b = first; b < last; ++b) {
       Block& block = blocks_[b];
-      near.resize(block.kernels.size() * channels);
+      near.assign(block.sums.size(), 0.0f);
       for (std::size_t k = 0; k < block.kernels.size(); ++k) {
-        for (std::size_t c = 0; c < channels; ++c)
-          near[k * channels + c] = kPartUnit * x.row(block.kernels[k])[c];
+        for (std::size_t c = 0; c < x.channels; ++c)
+          near[k * stride_ + c] = kPartUnit * x.row(block.kernels[k])[c];
       }
       std::fill(block.sums.begin(), block.sums.end(), 0.0f);
-      const Part* part = block.parts.data();
-      for (std::size_t p = 0; p < block.counts.size(); ++p) {
-        const Part *begin = part, *end = part + block.counts[p];
-        float value[kMaxChannels] = {};
-        for (; part < end; ++part) {
-          const auto weight = static_cast<float>(part->part);
-          const float* row = near.data() + part->kernel * channels;
-          if (const ProbeTurn* turn = block.turnOf(part))
-            row = turned(row, channels, tangents_, *turn, turned_row);
-          for (std::size_t c = 0; c < channels; ++c)
-            value[c] += weight * row[c];
-        }
-        for (std::size_t c = 0; c < channels; ++c)
-          value[c] *= kPartUnit * counting.of(block.seen, block.left_out, p, c);
-        for (part = begin; part < end; ++part) {
-          const auto weight = static_cast<float>(part->part);
-          const float* row = value;
-          if (const ProbeTurn* turn = block.turnOf(part))
-            row = turned(value, channels, tangents_, inverse(*turn), turned_row);
-          for (std::size_t c = 0; c < channels; ++c)
-            block.sums[part->kernel * channels + c] += weight * row[c];
-        }
+      if (one) {
+        multiplyOne(block, near);
+      } else {
+        multiply(block, near);
       }
     }
   });
   addUp(out);
 }
 
-void ChannelSystem::solve(const ChannelSolveOptions& options, KernelSet& kernels) {
+/// The block's part of the product; `near` is [L, stride], the block's rows of x in units of parts.
+void ChannelSystem::multiply(Block& block, std::span<const float> near) const {
+  const std::size_t channels = layout_.size();
+  const Counting counting(layout_);
+  Row turned_row;
+  const Part* part = block.parts.data();
+  for (std::size_t p = 0; p < block.counts.size(); ++p) {
+    const Part *begin = part, *end = part + block.counts[p];
+    float value[kMaxChannels] = {};
+    for (; part < end; ++part) {
+      const auto weight = static_cast<float>(part->part);
+      const float* row = near.data() + part->kernel * stride_;
+      if (const ProbeTurn* turn = block.turnOf(part))
+        row = turned(row, channels, tangents_, *turn, turned_row);
+      for (std::size_t c = 0; c < channels; ++c)
+        value[c] += weight * row[c];
+    }
+    for (std::size_t c = 0; c < channels; ++c)
+      value[c] *= kPartUnit * counting.of(block.seen, block.left_out, p, c);
+    for (part = begin; part < end; ++part) {
+      const auto weight = static_cast<float>(part->part);
+      const float* row = value;
+      if (const ProbeTurn* turn = block.turnOf(part))
+        row = turned(value, channels, tangents_, inverse(*turn), turned_row);
+      for (std::size_t c = 0; c < channels; ++c)
+        block.sums[part->kernel * stride_ + c] += weight * row[c];
+    }
+  }
+}
+
+/// The same for up to four channels without vectors, the usual case: a row is one vector of the processor.
+void ChannelSystem::multiplyOne(Block& block, std::span<const float> near) const {
+  using Four = Eigen::Array4f;
+  const Counting counting(layout_);
+  const bool plain = block.seen.empty() && block.left_out.empty();
+  const Part* part = block.parts.data();
+  for (std::size_t p = 0; p < block.counts.size(); ++p) {
+    const Part *begin = part, *end = part + block.counts[p];
+    Four value = Four::Zero();
+    for (; part < end; ++part)
+      value += static_cast<float>(part->part) * Eigen::Map<const Four>(near.data() + part->kernel * kLanes);
+    Four counts = Four::Constant(kPartUnit);
+    for (std::size_t c = 0; c < layout_.size() && !plain; ++c)
+      counts[static_cast<Eigen::Index>(c)] *= counting.of(block.seen, block.left_out, p, c);
+    value *= counts;
+    for (part = begin; part < end; ++part)
+      Eigen::Map<Four>(block.sums.data() + part->kernel * kLanes) += static_cast<float>(part->part) * value;
+  }
+}
+
+void ChannelSystem::solve(const ChannelSolveOptions& options, KernelSet& kernels, float share) {
   const std::size_t channels = layout_.size(), count = kernel_count_;
   if (count == 0 || blocks_.empty()) return;
   link();
@@ -288,7 +333,7 @@ void ChannelSystem::solve(const ChannelSolveOptions& options, KernelSet& kernels
     energy = next;
   }
   for (std::size_t i = 0; i < kernels.channels.values.size(); ++i)
-    kernels.channels.values[i] += change.values[i];
+    kernels.channels.values[i] += share * change.values[i];
   for (std::size_t k = 0; k < count; ++k)
     kernels.clampChannels(k);
 }

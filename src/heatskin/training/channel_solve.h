@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "heatskin/base/per_thread.h"
 #include "heatskin/kernels/kernel_set.h"
 #include "heatskin/training/probes.h"
 
@@ -32,8 +33,9 @@ class ChannelSystem {
 
   /// Minimises, over changes of the kernels' values, the squared error at the probes (as far as they are
   /// seen) plus damping times the squared change. Errors are those of clamped values, as with
-  /// straight-through gradients. Values stay in their range. Deterministic for any number of threads.
-  void solve(const ChannelSolveOptions& options, KernelSet& kernels);
+  /// straight-through gradients. Values go `share` of the way and stay in their range. Deterministic for any
+  /// number of threads.
+  void solve(const ChannelSolveOptions& options, KernelSet& kernels, float share = 1);
 
  private:
   /// A kernel's part of the value at a probe; kernels are numbered within the block.
@@ -47,7 +49,7 @@ class ChannelSystem {
     std::vector<float> seen;              // [probes] or empty
     std::vector<std::uint32_t> left_out;  // [probes] or empty: Probes::left_out
     std::vector<ProbeTurn> turns;         // [parts] or empty: of the vectors of tangent groups
-    std::vector<float> sums;              // [L, C] of a product, before blocks are added up
+    std::vector<float> sums;              // [L, stride] of a product, before blocks are added up
 
     /// How the vectors of a part's kernel are turned at its probe; null: there are none.
     const ProbeTurn* turnOf(const Part* part) const {
@@ -63,13 +65,17 @@ class ChannelSystem {
   void addUp(ChannelTable& out) const;
   void diagonal(ChannelTable& out);
   void product(const ChannelTable& x, ChannelTable& out);
+  void multiply(Block& block, std::span<const float> near) const;
+  void multiplyOne(Block& block, std::span<const float> near) const;
 
   ChannelLayout layout_;
   std::vector<std::size_t> tangents_;  // first channels of tangent groups
+  std::size_t stride_;                 // channels, padded to whole vectors
   std::size_t kernel_count_;
   std::vector<Block> blocks_;
-  std::vector<std::uint32_t> begin_;  // [kernels + 1] of places
-  std::vector<Place> places_;         // kernel by kernel, blocks in order
+  std::vector<std::uint32_t> begin_;               // [kernels + 1] of places
+  std::vector<Place> places_;                      // kernel by kernel, blocks in order
+  PerThread<std::vector<std::uint16_t>> numbers_;  // of add(): [kernels] number in the block
 };
 
 }  // namespace heatskin

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include <Eigen/Dense>
@@ -86,7 +87,8 @@ struct Problem {
 };
 
 /// The problem in blocks of some of its probes.
-void solveChannels(const Probes& probes, const ChannelSolveOptions& options, KernelSet& kernels) {
+void solveChannels(const Probes& probes, const ChannelSolveOptions& options, KernelSet& kernels,
+                   float share = 1) {
   constexpr std::size_t kSome = 70;
   ChannelSystem system(kernels, blockCount(probes.size(), kSome));
   parallelBlocks(probes.size(), kSome, [&](std::size_t number, std::size_t first, std::size_t last) {
@@ -103,12 +105,15 @@ void solveChannels(const Probes& probes, const ChannelSolveOptions& options, Ker
     }
     system.add(number, block);
   });
-  system.solve(options, kernels);
+  system.solve(options, kernels, share);
 }
 
 TEST(ChannelSolve, ItIsTheSolutionOfTheDenseSystem) {
-  for (const bool masked : {false, true}) {
-    const auto layout = *ChannelLayout::make({{"base_color", 3}, {"alpha", 1, 0, {0, 1}, 1, 1, true}});
+  // Four channels, which are one vector of the processor, and more.
+  const auto four = *ChannelLayout::make({{"base_color", 3}, {"alpha", 1, 0, {0, 1}, 1, 1, true}});
+  const auto six = *ChannelLayout::make(
+      {{"base_color", 3}, {"alpha", 1, 0, {0, 1}, 1, 1, true}, {"roughness", 1}, {"metallic", 1}});
+  for (const auto& [layout, masked] : {std::pair(four, false), {four, true}, {six, false}, {six, true}}) {
     Problem problem(layout, 37, 900, masked);
     const KernelSet before = problem.kernels;
     ChannelSolveOptions options;
@@ -126,6 +131,21 @@ TEST(ChannelSolve, ItIsTheSolutionOfTheDenseSystem) {
       EXPECT_GT(largest, 0.05) << "something had to change";
     }
   }
+}
+
+TEST(ChannelSolve, AShareOfTheWay) {
+  Problem whole(ChannelLayout(), 37, 900, false), half = whole;
+  const KernelSet before = whole.kernels;
+  solveChannels(whole.probes, {}, whole.kernels);
+  solveChannels(half.probes, {}, half.kernels, 0.5f);
+  std::size_t inside = 0;
+  for (std::size_t i = 0; i < before.channels.values.size(); ++i) {
+    const float change = whole.kernels.channels.values[i] - before.channels.values[i];
+    if (std::abs(whole.kernels.channels.values[i]) >= KernelRanges::kMaxResidual) continue;  // was clamped
+    EXPECT_NEAR(half.kernels.channels.values[i] - before.channels.values[i], 0.5f * change, 1e-6f);
+    ++inside;
+  }
+  EXPECT_GT(inside, 50u);
 }
 
 TEST(ChannelSolve, AFewIterationsTakeMostOfTheErrorAway) {

@@ -53,8 +53,10 @@ inline constexpr int kFillRounds = 6;         ///< for what is uncovered after t
 inline constexpr double kFilled = 2e-4;       ///< of the kernels: with fewer new ones, all is covered
 inline constexpr std::size_t kProbes = 8192;  ///< points at which errors are looked up, at least
 
-// Solves for the values of kernels (channel_solve.h): probes for each kernel.
+// Solves for the values of kernels (channel_solve.h): probes for each kernel; solves that the last one is the
+// mean of.
 inline constexpr std::size_t kSolveProbes = 10;
 inline constexpr std::size_t kManyKernels = 200'000, kFewSolveProbes = 5;  ///< for the memory's sake
+inline constexpr int kLastSolves = 3;
 
 }  // namespace heatskin::constants

@@ -165,11 +165,17 @@ void Trainer::fillGaps() {
 void Trainer::solveIfDue() {
   if (!schedule_.solveDue(state_.step)) return;
   makeRoom();
-  const ProbeDraw draw = solveProbes(options_, state_.kernels.size(), state_.step);
-  ChannelSystem system(state_.kernels, blockCount(probeCount(pool_, draw), kProbeBlock));
-  forProbes(*evaluator_, state_.kernels, pool_, draw,
-            [&](std::size_t block, const Probes& probes) { system.add(block, probes); });
-  system.solve({}, state_.kernels);
+  // Values are fitted to the probes more than to the surface between them. Steps mend that, but none follow
+  // the last solve: it is the mean of several, each with probes of its own, which take no more memory than
+  // one.
+  const int rounds = finished() ? constants::kLastSolves : 1;
+  for (int round = 0; round < rounds; ++round) {
+    const ProbeDraw draw = solveProbes(options_, state_.kernels.size(), state_.step + round);
+    ChannelSystem system(state_.kernels, blockCount(probeCount(pool_, draw), kProbeBlock));
+    forProbes(*evaluator_, state_.kernels, pool_, draw,
+              [&](std::size_t block, const Probes& probes) { system.add(block, probes); });
+    system.solve({}, state_.kernels, 1.0f / static_cast<float>(round + 1));
+  }
   rebuilt_at_ = -1;
 }
 

@@ -15,10 +15,6 @@
 
 namespace heatskin {
 
-namespace error_code {
-inline constexpr std::string_view kNoViewer = "no_viewer";  ///< the library was built without the page
-}
-
 /// A file as the page gets it: a GLB.
 struct ViewedBytes {
   std::string name;  ///< what people read

@@ -85,8 +85,9 @@ LocalEvaluator::LocalEvaluator(const Surface& surface, const LocalOptions& optio
       options_(options),
       stored_(std::move(stored)),
       // The Euclidean variant, for comparison only, takes frames in space: nothing a proxy could give it.
-      proxy_(options.euclidean || stored_ != nullptr ? nullptr
-                                                     : SupportProxy::build(surface, options.proxy_faces)),
+      proxy_(options.euclidean    ? nullptr
+             : stored_ != nullptr ? stored_->proxy()
+                                  : SupportProxy::build(surface, options.proxy_faces)),
       builder_(supportSurface(), options) {}
 
 PairTables LocalEvaluator::tables() const {
@@ -161,9 +162,17 @@ LocalEvaluator::Appearing LocalEvaluator::projected(const SurfacePoint& p, doubl
   const FaceFrame& face = surface_->frames()[p.face];
   Eigen::Matrix2d projection;
   projection << reference.directionToFace(face.x_axis), reference.directionToFace(face.y_axis);
-  // A face at right angles to its proxy has no shadow there; it counts as parallel.
+  // A face at right angles to its proxy has no shadow there; the smallest rotation from one plane to the
+  // other takes the place of the projection.
   constexpr double kLeast = 1e-3;
-  if (!(std::abs(projection.determinant()) > kLeast)) projection.setIdentity();
+  if (!(std::abs(projection.determinant()) > kLeast)) {
+    const Vec3 from = face.normal(), to = reference.normal(), c = from.cross(to);
+    const auto turned = [&](const Vec3& v) -> Vec3 {
+      return v + c.cross(v) + c.cross(c.cross(v)) / (1 + from.dot(to));
+    };
+    projection << reference.directionToFace(turned(face.x_axis)),
+        reference.directionToFace(turned(face.y_axis));
+  }
   const Vec2 axis = projection * Vec2(std::cos(angle), std::sin(angle));
   out = {projection.cast<float>(), static_cast<float>(projection.determinant() / axis.squaredNorm())};
   // finish() multiplies by the transpose of the projection: what it makes of these are the face's axes.
@@ -263,7 +272,7 @@ Result<void> LocalEvaluator::check(const KernelSet& kernels, double share) const
 SupportSource LocalEvaluator::sourceOf(const KernelSet& kernels, std::size_t i, bool roughly) const {
   SurfacePoint place = kernels.positions[i];
   if (proxy_ != nullptr) {
-    const auto [face, x] = proxy_->place(place.face, surface_->position(place).cast<float>());
+    const auto [face, x] = placeOf(kernels, i, knows(kernels, roughly));
     place = {face, proxy_->surface().barycentric(face, x.cast<double>())};
   }
   double radius = radiusOf(kernels, i);
@@ -274,12 +283,19 @@ SupportSource LocalEvaluator::sourceOf(const KernelSet& kernels, std::size_t i, 
   return {place.face, supportSurface().faceCoordinates(place).cast<float>(), static_cast<float>(radius)};
 }
 
-/// From where the plane of its proxy face has a point to where the proxy has it: nothing, unless its nearest
-/// point lies on an edge.
-Vec2f LocalEvaluator::shiftOf(const SurfacePoint& p) const {
-  const Vec3 space = surface_->position(p);
-  const SupportProxy::Place place = proxy_->place(p.face, space.cast<float>());
-  return place.x - supportSurface().frames()[place.face].toFace(space).cast<float>();
+/// Whether what is stored is about these kernels.
+bool LocalEvaluator::knows(const KernelSet& kernels, bool roughly) const {
+  return stored_ != nullptr && stored_->kernelCount() == kernels.size() && !roughly;
+}
+
+/// Where a kernel's centre is on the proxy. Steps that are stored begin at a certain face: beside its border
+/// rounding must not choose another one.
+SupportProxy::Place LocalEvaluator::placeOf(const KernelSet& kernels, std::size_t i, bool known) const {
+  const SurfacePoint& p = kernels.positions[i];
+  const Vec3f space = surface_->position(p).cast<float>();
+  if (!known) return proxy_->place(p.face, space);
+  const std::uint32_t face = stored_->proxyFaceOf(i);
+  return {face, proxy_->placeOn(face, space)};
 }
 
 /// Neighbours one after the other, for the memory's sake and for the leaves of large faces. A trainer sorts
@@ -301,10 +317,16 @@ void LocalEvaluator::rebuild(const KernelSet& kernels, bool roughly) {
   projections_.resize(proxy_ != nullptr ? kernels.size() : 0);
   shifts_.resize(projections_.size());
   std::vector<SupportSource> sources(kernels.size());
+  const bool known = knows(kernels, roughly);
   parallelFor(kernels.size(), kBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       sources[i] = sourceOf(kernels, i, roughly);
-      if (proxy_ != nullptr) shifts_[i] = shiftOf(kernels.positions[i]);
+      if (proxy_ == nullptr) continue;
+      // From where the plane of its proxy face has a centre to where the proxy has it: nothing, unless its
+      // nearest point lies on an edge.
+      const SupportProxy::Place place = placeOf(kernels, i, known);
+      const Vec3 space = surface_->position(kernels.positions[i]);
+      shifts_[i] = place.x - supportSurface().frames()[place.face].toFace(space).cast<float>();
     }
   });
   if (options_.rule == CandidateRule::kByReach) {
@@ -315,7 +337,6 @@ void LocalEvaluator::rebuild(const KernelSet& kernels, bool roughly) {
     }
   }
   const std::vector<std::uint32_t> order = orderOf(kernels, roughly);
-  const bool known = stored_ != nullptr && stored_->kernelCount() == kernels.size() && !roughly;
   builder_.build(std::move(sources), order, supports_, known ? stored_.get() : nullptr);
   fillRows(kernels);
   if (options_.rule == CandidateRule::kPerFace) keepNearestToCentroid();

@@ -20,8 +20,8 @@ namespace heatskin::local {
 /// See the head of the file. The surface must outlive it.
 class LocalEvaluator final : public Evaluator {
  public:
-  /// With `stored`, rebuild() for as many kernels as it has does not search for supports, and no proxy is
-  /// made: the kernels must be those it was made for.
+  /// With `stored`, rebuild() for as many kernels as it has does not search for supports, and the proxy is
+  /// the one it has, or none: the kernels must be those it was made for.
   LocalEvaluator(const Surface& surface, const LocalOptions& options,
                  std::shared_ptr<const StoredSupports> stored = {});
 
@@ -43,6 +43,7 @@ class LocalEvaluator final : public Evaluator {
 
   /// The surface that supports live on: the one given, or a proxy of it.
   const Surface& supportSurface() const { return proxy_ != nullptr ? proxy_->surface() : *surface_; }
+  const SupportProxy* proxy() const { return proxy_.get(); }
 
   /// What supports were built with, and from where: of the last rebuild().
   const SupportBuilder& builder() const { return builder_; }
@@ -73,7 +74,8 @@ class LocalEvaluator final : public Evaluator {
                       Projection& out) const;
   Turn<double> turnOf(std::size_t kernel) const;
   Turn<double> turnFromProxy(const SurfacePoint& p, std::uint32_t proxy_face) const;
-  Vec2f shiftOf(const SurfacePoint& p) const;
+  SupportProxy::Place placeOf(const KernelSet& kernels, std::size_t i, bool known) const;
+  bool knows(const KernelSet& kernels, bool roughly) const;
   void prefetch(std::span<const SurfacePoint> points) const;
   double pairBytes(double pairs) const;
   void rebuild(const KernelSet& kernels, bool roughly);
@@ -87,7 +89,7 @@ class LocalEvaluator final : public Evaluator {
   const Surface* surface_;
   LocalOptions options_;
   std::shared_ptr<const StoredSupports> stored_;  // or null
-  std::unique_ptr<const SupportProxy> proxy_;     // or null
+  std::shared_ptr<const SupportProxy> proxy_;     // or null
   SupportBuilder builder_;
   SupportTable supports_;
   LeafTable leaves_;

@@ -5,9 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace heatskin::local {
+
+class SupportProxy;
 
 /// A step of an unfolding from face to face.
 struct UnfoldStep {
@@ -23,6 +26,12 @@ class StoredSupports {
   virtual ~StoredSupports() = default;
 
   virtual std::size_t kernelCount() const = 0;
+
+  /// The simplified copy of the surface that the steps are on; null: they are on the surface itself.
+  virtual std::shared_ptr<const SupportProxy> proxy() const { return nullptr; }
+
+  /// With a copy, its face that a kernel's centre is on.
+  virtual std::uint32_t proxyFaceOf(std::size_t /*kernel*/) const { return 0; }
 
   /// Steps that count, of all kernels.
   virtual std::size_t pairCount() const = 0;

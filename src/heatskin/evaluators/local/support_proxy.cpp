@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -35,6 +36,13 @@ constexpr std::uint32_t kPocket = 8;
 
 constexpr std::size_t kPointsPerBlock = 1024;
 
+/// A squared distance below this is nearer than `squared`, by more than rounding can make of it: 1e-6 in
+/// units of the surface. Points that are nearest to a common side of two faces are equally near to both;
+/// every program that follows the rule must then take the same one.
+float clearlyNearer(float squared) {
+  return squared - 2e-6f * std::sqrt(squared);
+}
+
 Vec3f normalOf(const FaceFrame& frame) {
   return frame.normal().cast<float>();
 }
@@ -66,7 +74,7 @@ SupportProxy::Place SupportProxy::nearestOf(std::span<const std::uint32_t> faces
   Nearest nearest = inTriangle(tiles_[best], x);
   for (const std::uint32_t face : faces.subspan(1)) {
     const Nearest other = inTriangle(tiles_[face], x);
-    if (other.squared < nearest.squared) {
+    if (other.squared < clearlyNearer(nearest.squared)) {
       nearest = other;
       best = face;
     }
@@ -79,7 +87,8 @@ SupportProxy::Place SupportProxy::nearestOf(std::span<const std::uint32_t> faces
     for (const std::uint32_t face : ringOf(from)) {
       const Tile& tile = tiles_[face];
       const Nearest other = inTriangle(tile, x);
-      if (other.squared < nearest.squared && tile.x_axis.cross(tile.y_axis).dot(normal) >= kOpposite) {
+      if (other.squared < clearlyNearer(nearest.squared) &&
+          tile.x_axis.cross(tile.y_axis).dot(normal) >= kOpposite) {
         nearest = other;
         best = face;
       }
@@ -100,6 +109,66 @@ SupportProxy::SupportProxy(Surface proxy) : proxy_(std::move(proxy)), tiles_(pro
   }
 }
 
+/// The faces of the copy that share a vertex with each of its faces.
+void SupportProxy::findRings() {
+  const Surface& copy = proxy_;
+  std::vector<std::uint32_t> begin(copy.vertexCount() + std::size_t{2}, 0), around(3 * copy.faces().size());
+  for (const auto& face : copy.faces()) {
+    for (const std::uint32_t v : face)
+      ++begin[v + 2];
+  }
+  for (std::size_t v = 2; v < begin.size(); ++v)
+    begin[v] += begin[v - 1];
+  for (std::uint32_t f = 0; f < copy.faceCount(); ++f) {
+    for (const std::uint32_t v : copy.faces()[f])
+      around[begin[v + 1]++] = f;
+  }
+  ring_begin_.assign(1, 0);
+  std::vector<std::uint32_t> ring;
+  for (std::uint32_t f = 0; f < copy.faceCount(); ++f) {
+    ring.clear();
+    for (const std::uint32_t v : copy.faces()[f])
+      ring.insert(ring.end(), around.begin() + begin[v], around.begin() + begin[v + 1]);
+    std::sort(ring.begin(), ring.end());
+    ring.erase(std::unique(ring.begin(), ring.end()), ring.end());
+    std::copy_if(ring.begin(), ring.end(), std::back_inserter(rings_),
+                 [&](std::uint32_t g) { return g != f; });
+    ring_begin_.push_back(static_cast<std::uint32_t>(rings_.size()));
+  }
+}
+
+double SupportProxy::ringEntries(const Surface& copy) {
+  std::vector<double> around(copy.vertexCount(), 0);
+  for (const auto& face : copy.faces()) {
+    for (const std::uint32_t v : face)
+      ++around[v];
+  }
+  double entries = 0;
+  for (const double faces : around)
+    entries += faces * faces;
+  return entries;
+}
+
+std::unique_ptr<SupportProxy> SupportProxy::fromStored(Surface copy, std::vector<std::uint32_t> vertices,
+                                                       std::span<const std::uint32_t> begin,
+                                                       std::span<const std::uint32_t> faces) {
+  std::unique_ptr<SupportProxy> proxy(new SupportProxy(std::move(copy)));
+  proxy->vertices_ = std::move(vertices);
+  proxy->findRings();
+  proxy->entries_.resize(begin.size() - 1);
+  for (std::size_t f = 0; f + 1 < begin.size(); ++f) {
+    const auto list = faces.subspan(begin[f], begin[f + 1] - begin[f]);
+    if (list.size() == 1) {
+      proxy->entries_[f] = list[0];
+      continue;
+    }
+    proxy->entries_[f] = kSeveral + static_cast<std::uint32_t>(proxy->lists_.size());
+    proxy->lists_.push_back(static_cast<std::uint32_t>(list.size()));
+    proxy->lists_.insert(proxy->lists_.end(), list.begin(), list.end());
+  }
+  return proxy;
+}
+
 /// Finds the faces of the copy that serve each face of the surface. The search goes over the surfaces, never
 /// through space: it begins at the vertices the copy has kept and spreads from neighbour to neighbour, each
 /// starting where its neighbour ended. What is near in space but far on the surface (another layer, the back
@@ -112,7 +181,7 @@ class SupportProxy::Mapper {
 
   /// False where a part of the surface has no part of the copy.
   bool run() {
-    findRings();
+    proxy_.findRings();
     if (!mapVertices()) return false;
     mapFaces();
     return true;
@@ -136,34 +205,6 @@ class SupportProxy::Mapper {
     const Tile& tile = proxy_.tiles_[face];
     const float cosine = tile.x_axis.cross(tile.y_axis).dot(normal);
     return {cosine < kOpposite, std::max(kOnFace, inTriangle(tile, x).squared), cosine};
-  }
-
-  /// The faces of the copy that share a vertex with each of its faces.
-  void findRings() {
-    const Surface& copy = proxy_.proxy_;
-    std::vector<std::uint32_t> begin(copy.vertexCount() + std::size_t{2}, 0), around(3 * copy.faces().size());
-    for (const auto& face : copy.faces()) {
-      for (const std::uint32_t v : face)
-        ++begin[v + 2];
-    }
-    for (std::size_t v = 2; v < begin.size(); ++v)
-      begin[v] += begin[v - 1];
-    for (std::uint32_t f = 0; f < copy.faceCount(); ++f) {
-      for (const std::uint32_t v : copy.faces()[f])
-        around[begin[v + 1]++] = f;
-    }
-    proxy_.ring_begin_.assign(1, 0);
-    std::vector<std::uint32_t> ring;
-    for (std::uint32_t f = 0; f < copy.faceCount(); ++f) {
-      ring.clear();
-      for (const std::uint32_t v : copy.faces()[f])
-        ring.insert(ring.end(), around.begin() + begin[v], around.begin() + begin[v + 1]);
-      std::sort(ring.begin(), ring.end());
-      ring.erase(std::unique(ring.begin(), ring.end()), ring.end());
-      std::copy_if(ring.begin(), ring.end(), std::back_inserter(proxy_.rings_),
-                   [&](std::uint32_t g) { return g != f; });
-      proxy_.ring_begin_.push_back(static_cast<std::uint32_t>(proxy_.rings_.size()));
-    }
   }
 
   /// From `face` to better ones around it, until there is none.
@@ -381,6 +422,11 @@ std::unique_ptr<SupportProxy> SupportProxy::build(const Surface& surface, std::s
       kept[f][c] = original[triangles[source.triangle][source.corners[c]]];
   }
   std::unique_ptr<SupportProxy> proxy(new SupportProxy(std::move(*copy)));
+  proxy->vertices_.resize(proxy->surface().vertexCount());
+  for (std::size_t f = 0; f < kept.size(); ++f) {
+    for (std::size_t c = 0; c < 3; ++c)
+      proxy->vertices_[proxy->surface().faces()[f][c]] = kept[f][c];
+  }
   if (!Mapper(surface, *proxy, kept).run()) return nullptr;
   return proxy;
 }

@@ -26,7 +26,20 @@ class SupportProxy {
   /// than twice as many, cannot be simplified so far within kMostError, or would lose one of its components.
   static std::unique_ptr<SupportProxy> build(const Surface& surface, std::size_t faces);
 
+  /// A copy that a file has stored: `vertices` [V of the copy] are vertices of the surface, face f of the
+  /// surface is served by faces[begin[f]] to faces[begin[f + 1] - 1], at least one. Nothing is simplified.
+  static std::unique_ptr<SupportProxy> fromStored(Surface copy, std::vector<std::uint32_t> vertices,
+                                                  std::span<const std::uint32_t> begin,
+                                                  std::span<const std::uint32_t> faces);
+
   const Surface& surface() const { return proxy_; }
+
+  /// Vertices of the surface that those of the copy are; [V of the copy].
+  std::span<const std::uint32_t> vertices() const { return vertices_; }
+
+  /// Entries that the lists of neighbours of a copy take: those of faces around a vertex are quadratic in
+  /// their number.
+  static double ringEntries(const Surface& copy);
 
   /// A point of the copy.
   struct Place {
@@ -43,6 +56,11 @@ class SupportProxy {
       if (nearest.inside) return {entry, nearest.x};
     }
     return nearestOf(facesOf(face), x);
+  }
+
+  /// The point of a face of the copy that is nearest to `x`.
+  Vec2f placeOn(std::uint32_t proxy_face, const Vec3f& x) const {
+    return inTriangle(tiles_[proxy_face], x).x;
   }
 
   /// The faces of the copy that serve a face of the surface, in ascending order, at least one: those that are
@@ -86,6 +104,8 @@ class SupportProxy {
 
   explicit SupportProxy(Surface proxy);
 
+  void findRings();
+
   static Nearest inTriangle(const Tile& tile, const Vec3f& x) {
     const Vec3f from = x - tile.origin;
     Nearest nearest{{tile.x_axis.dot(from), tile.y_axis.dot(from)}, 0, true};
@@ -111,6 +131,7 @@ class SupportProxy {
   }
 
   Surface proxy_;
+  std::vector<std::uint32_t> vertices_;    // [vertices of the proxy] of the surface
   std::vector<Tile> tiles_;                // [faces of the proxy]
   std::vector<std::uint32_t> ring_begin_;  // [faces of the proxy + 1]
   std::vector<std::uint32_t> rings_;
