@@ -92,10 +92,7 @@ class Page {
     $('budget-value').textContent = $('budget-says').textContent = '';
     this.stage.look.comparison = this.kernels ? 'kernels' : 'original';
     this.stage.show(this.kernels, this.original);
-    if (variant === undefined) {
-      this.stage.reset();
-      this.restore();
-    }
+    if (variant === undefined) this.restore();
     select('variant').replaceChildren(new Option('Default', ''), ...model.variants.map((name) => new Option(name, name)));
     select('variant').value = variant ?? '';
     $('canvas').setAttribute('aria-label', `3D view of ${model.name}: ${model.triangles.toLocaleString('en')} triangles` +
@@ -103,15 +100,9 @@ class Page {
     this.sync();
   }
 
-  /** Camera and view from the address. */
+  /** View and camera from the address; without a camera there, the whole object. */
   private restore(): void {
     const from = new URLSearchParams(location.hash.slice(1)), { stage } = this, { look } = stage;
-    const numbers = (from.get('camera') ?? '').split(',').map(Number);
-    if (numbers.length === 6 && numbers.every(Number.isFinite)) {
-      stage.camera.position.fromArray(numbers, 0);
-      stage.controls.target.fromArray(numbers, 3);
-      stage.controls.update();
-    }
     if (Array.from(select('mode').options).some(({ value }) => value === from.get('mode'))) look.mode = from.get('mode')!;
     const comparison = Array.from(select('compare').options).find(({ value, disabled }) => value === from.get('compare') && !disabled);
     if (comparison) look.comparison = comparison.value as Comparison;
@@ -119,6 +110,14 @@ class Page {
     if (split >= 0 && split <= 1) look.split = split;
     const samples = Number(from.get('samples') ?? NaN);
     if (samples >= 1) stage.mostSamples = samples;
+    const camera = (from.get('camera') ?? '').split(',').map(Number);
+    if (camera.length === 6 && camera.every(Number.isFinite)) {
+      stage.camera.position.fromArray(camera, 0);
+      stage.controls.target.fromArray(camera, 3);
+      stage.controls.update();
+    } else {
+      stage.reset();  // how much room there is depends on the comparison
+    }
     stage.apply();
   }
 
