@@ -25,6 +25,13 @@ stage() {
   fi
 }
 
+# in_time PART [SECONDS]: whether PART, which takes about SECONDS, may still begin; says so if not.
+in_time() {
+  if [ -z "${HEATSKIN_DEADLINE:-}" ] || [ $(($(date +%s) + ${2:-0})) -lt "$HEATSKIN_DEADLINE" ]; then return 0; fi
+  echo "not run, the time of this machine is over: $1"
+  return 1
+}
+
 # The times and the count; fails if anything did.
 report() {
   say end
