@@ -1,8 +1,8 @@
 #pragma once
 
 // Where the source and the build are. The answers are in one file that CMake writes and not in definitions on
-// the compiler's command line: objects then do not depend on where the project lies, and ccache finds those of
-// another clone.
+// the compiler's command line: objects then do not depend on where the project lies, and ccache finds those
+// of another clone.
 
 #include <string>
 #include <string_view>
