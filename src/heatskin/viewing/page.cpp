@@ -9,6 +9,7 @@
 #include "heatskin/base/files.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/io/glb_writer.h"
+#include "heatskin/io/gltf_container.h"
 #include "heatskin/io/gltf_document.h"
 
 namespace heatskin {
@@ -22,11 +23,6 @@ constexpr std::string_view kNonce = "HEATSKIN_NONCE";
 
 bool contains(std::span<const std::uint8_t> bytes, std::string_view text) {
   return std::search(bytes.begin(), bytes.end(), text.begin(), text.end()) != bytes.end();
-}
-
-bool isGlb(std::span<const std::uint8_t> bytes) {
-  constexpr std::string_view kMagic = "glTF";
-  return bytes.size() >= kMagic.size() && std::equal(kMagic.begin(), kMagic.end(), bytes.begin());
 }
 
 /// JSON that cannot end the script element it stands in.
@@ -71,7 +67,7 @@ Result<ViewedBytes> readForViewing(const std::filesystem::path& path) {
   if (!bytes) return bytes.error();
   ViewedBytes out{.name = displayPath(path.filename()), .bytes = {}};
   const bool draco = contains(*bytes, "KHR_draco_mesh_compression");
-  if (isGlb(*bytes) && !draco) {
+  if (gltf::hasGlbMagic(*bytes) && !draco) {
     // What cannot be read is said here, not by the page.
     if (auto asset = loadAsset(path); !asset) return asset.error();
     out.bytes = std::move(*bytes);

@@ -35,14 +35,14 @@ Result<ViewedBytes> readForViewing(const std::filesystem::path& path);
 /// functions below).
 std::string_view viewerPage();
 
-/// What one more file than fits in a page that opens from disk is refused at: browsers keep the text and the
-/// decoded bytes.
+/// The most that the files of a page that opens from disk may have together: browsers hold them twice, as
+/// text and decoded.
 inline constexpr std::size_t kMostSinglePageBytes = std::size_t{400} << 20;
 
 /// A page that holds everything. Refused if the files are larger than kMostSinglePageBytes together.
 Result<std::string> singlePage(std::span<const ViewedFile> files);
 
-/// The addresses of files relative to the page, in the order of servedFiles(): "files/0.glb", ...
+/// A page that fetches its files from addresses relative to its own, those of servedFiles().
 Result<std::string> linkedPage(std::span<const ViewedFile> files);
 
 /// One file of a folder or server: where the page looks for it.
