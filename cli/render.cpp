@@ -60,7 +60,7 @@ std::optional<Vec3f> parseColor(std::string text) {
          255.0f;
 }
 
-struct View {
+struct FramedView {
   Camera camera;
   std::string label;
 };
@@ -323,10 +323,10 @@ class Render : public Verb {
     return path;
   }
 
-  std::vector<View> views(const LoadedFile& subject) const {
+  std::vector<FramedView> views(const LoadedFile& subject) const {
     const Surface& surface = subject.surface();
     const double aspect = static_cast<double>(size_.width) / size_.height;
-    std::vector<View> result;
+    std::vector<FramedView> result;
     if (turntable_ > 0) {
       const auto cameras = turntable(surface, turntable_, elevation_ * kDegree, aspect);
       for (std::size_t i = 0; i < cameras.size(); ++i) {
@@ -452,7 +452,7 @@ class Render : public Verb {
 
   Result<void> drawViews(Session& session, const LoadedFile& subject, const ColorSource& colors) {
     Console& console = session.console;
-    const std::vector<View> wanted = views(subject);
+    const std::vector<FramedView> wanted = views(subject);
     const Sources from = sources(subject, colors);
     Json json = summary(subject);
     std::vector<ImageF> pictures;

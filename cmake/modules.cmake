@@ -28,10 +28,13 @@ set(HEATSKIN_TEST_OPTIMISATION $<$<CONFIG:Release>:-O1>)
 
 include(cmake/precompiled.cmake)
 # -O3, CMake's choice for a release, is worth 5 to 8 % of a fit in the core and only compile time where modules read files
-# and call each other: three quarters of the time to compile io at -O2 went into optimising it.
-set(HEATSKIN_OPTIMISATION_light $<$<CONFIG:Release>:-O1>)
+# and call each other: three quarters of the time to compile io at -O2 went into optimising it. -Og compiles these in 78 %
+# of the time of -O1, with no more code.
+set(HEATSKIN_OPTIMISATION_light $<$<CONFIG:Release>:-Og>)
 heatskin_pch_owner(heatskin_pch_hot)
-heatskin_pch_owner(heatskin_pch_light OPTIMISATION ${HEATSKIN_OPTIMISATION_light})
+# Most of the light modules read or write JSON.
+heatskin_pch_owner(heatskin_pch_light OPTIMISATION ${HEATSKIN_OPTIMISATION_light} HEADERS <nlohmann/json.hpp>)
+target_include_directories(heatskin_pch_light SYSTEM PRIVATE ${NLOHMANN_JSON_INCLUDE})
 if(HEATSKIN_TESTS)
   heatskin_pch_owner(heatskin_test_pch OPTIMISATION ${HEATSKIN_TEST_OPTIMISATION} LIBS GTest::gtest
                      HEADERS <gtest/gtest.h>)

@@ -35,7 +35,10 @@ foreach(target heatskin_verbs heatskin_benches)
   target_link_libraries(${target} PRIVATE heatskin_flags Eigen3::Eigen fmt::fmt TBB::tbb)
 endforeach()
 
-heatskin_unity(heatskin_verbs)
+# Two units of equal size: they are compiled last, and one alone would keep one core waiting.
+list(LENGTH verb_sources verb_count)
+math(EXPR verb_batch "(${verb_count} + 1) / 2")
+heatskin_unity(heatskin_verbs ${verb_batch})
 heatskin_unity(heatskin_benches)
 set(build_commit ${PROJECT_BINARY_DIR}/generated/build_commit.cpp)
 add_custom_target(heatskin_build_commit BYPRODUCTS ${build_commit}
