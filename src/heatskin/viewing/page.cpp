@@ -119,7 +119,7 @@ std::vector<ServedFile> servedFiles(std::span<const ViewedFile> files) {
   return out;
 }
 
-Result<std::string> linkedPage(std::span<const ViewedFile> files) {
+Result<std::string> linkedPage(std::span<const ViewedFile> files, bool live) {
   PageJson list = PageJson::array();
   const std::vector<ServedFile> served = servedFiles(files);
   const auto address = [&](const ViewedBytes& file) {
@@ -131,7 +131,8 @@ Result<std::string> linkedPage(std::span<const ViewedFile> files) {
     if (file.original) one["original"] = entry(*file.original, "url", address(*file.original));
     list.push_back(std::move(one));
   }
-  return pageWith({}, list);
+  constexpr std::string_view kLive = R"(<script type="application/json" id="heatskin-live">"live/"</script>)";
+  return pageWith(live ? kLive : std::string_view(), list);
 }
 
 std::string withNonce(std::string_view page, std::string_view nonce) {
