@@ -270,7 +270,7 @@ class Fit : public Verb {
 
  private:
   /// How long the end of a fit waits for pages that look at it.
-  static constexpr double kPagesSeconds = 15;
+  static constexpr double kPagesSeconds = 20;
 
   static void tellPage(LiveFit& live, const Result<FitOutcome>& outcome, const Session& session) {
     if (!outcome) {

@@ -184,7 +184,9 @@ const jobs = {
         const pick = (u, v) => stage.pick((x + u) * box.width / width, (y + v) * box.height / height), hit = pick(0.5, 0.5);
         // Pixels that show two triangles show the mean of both.
         if (!hit || [[0, 0], [1, 0], [0, 1], [1, 1]].some(([u, v]) => pick(u, v)?.triangle !== hit.triangle)) continue;
-        out.push({ triangle: hit.triangle, barycentric: hit.barycentric, color: [0, 1, 2].map((c) => data[at + c] / 255) });
+        // Rasterisers place corners to a sixteenth of a pixel (WebGL2 asks for four bits): so much uncertainty has a point.
+        const around = [[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]].map(([u, v]) => pick(0.5 + u / 16, 0.5 + v / 16));
+        out.push({ points: around.map(({ triangle, barycentric }) => [triangle, ...barycentric]), color: [0, 1, 2].map((c) => data[at + c] / 255) });
       }
       return out;
     });
@@ -196,15 +198,15 @@ const jobs = {
     const page = await open({ hash: 'mode=unlit', viewport: { width: 500, height: 300 } });
     return { errors: await page.evaluate(async () => {
       const { stage } = globalThis.heatskinViewer, pixels = {};
-      stage.zoom(5);
-      for (const samples of [256, 16, 4, 1]) {
+      stage.zoom(3);
+      for (const samples of [256, 32, 4, 1]) {
         Object.assign(stage, { mostSamples: samples, exactSamples: true });
         const bitmap = await createImageBitmap(await stage.picture(0, false)), canvas = new OffscreenCanvas(bitmap.width, bitmap.height), context = canvas.getContext('2d');
         context.drawImage(bitmap, 0, 0);
         pixels[samples] = context.getImageData(0, 0, bitmap.width, bitmap.height).data;
       }
       const ground = pixels[256].slice(0, 3), out = {};
-      for (const samples of [16, 4, 1]) {
+      for (const samples of [32, 4, 1]) {
         let sum = 0, count = 0;
         for (let i = 0; i < pixels[256].length; i += 4) {
           if ([0, 1, 2].every((c) => Math.abs(pixels[256][i + c] - ground[c]) < 3)) continue;  // background
@@ -253,6 +255,7 @@ const jobs = {
       const { violations } = await page.evaluate(() => window.axe.run());
       out[colorScheme] = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120))}`);
       await page.screenshot({ path: path.join(folder, `report_${colorScheme}.png`), fullPage: true });
+      await page.close();
     }
     const page = await plain({ viewport: { width: 1000, height: 800 } }), stack = page.locator('.compare .stack').first();
     const shown = () => stack.evaluate((element) => [...element.querySelectorAll('img')].flatMap((image, i) => image.className ? [`${i}:${image.className}`] : []));
@@ -269,9 +272,11 @@ const jobs = {
       const inner = page.frameLocator('.page iframe');
       await inner.locator('#statistics dd').nth(4).waitFor();
       await page.waitForTimeout(1500);
-      await page.locator('.page').screenshot({ path: path.join(folder, 'report_viewer.png') });
+      await page.setViewportSize({ width: 1000, height: 800 });
+      await page.screenshot({ path: path.join(folder, 'report_viewer.png') });
       out.inside = await inner.locator('#statistics').textContent();
     }
+    await page.close();
     const phone = await plain({ viewport: { width: 360, height: 700 }, hasTouch: true, isMobile: true });
     out.widths = await phone.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     await phone.screenshot({ path: path.join(folder, 'report_phone.png') });
@@ -287,6 +292,7 @@ const jobs = {
       const { violations } = await page.evaluate(() => window.axe.run());
       out[colorScheme] = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120))}`);
       await page.screenshot({ path: path.join(folder, `gallery_${colorScheme}.png`), fullPage: true });
+      await page.close();
     }
     const page = await plain({ viewport: { width: 1000, height: 800 } });
     const names = () => page.locator('.card:not([hidden]) h2').allTextContents();

@@ -271,21 +271,27 @@ class PageTest(unittest.TestCase):
     def test_drawn_colors_are_those_of_query(self):
         found = self.drive("probes")["found"]
         self.assertEqual(len(found), 1000)
-        lines = [f"{p['triangle']},{','.join(map(repr, p['barycentric']))}" for p in found]
+        lines = [",".join(map(repr, point)) for p in found for point in p["points"]]
         open(path("probed.csv"), "w").write("face,b0,b1,b2\n" + "\n".join(lines) + "\n")
         run([HEATSKIN, "query", path("fit.glb"), "--points", path("probed.csv"), "-o", path("drawn.csv"), "-q"])
         rows = [list(map(float, line.split(","))) for line in open(path("drawn.csv")).read().split()[1:]]
-        apart = [max(abs(a - b) for a, b in zip(p["color"], row)) for p, row in zip(found, rows)]
-        self.assertLessEqual(max(apart), LEVEL)
-        planted = [max(abs(a - b) for a, b in zip(p["color"], row)) for p, row in zip(found, rows[1:])]
-        self.assertGreater(max(planted), LEVEL)
+        around = [rows[i:i + 5] for i in range(0, len(rows), 5)]
+
+        def apart(drawn, near):
+            """From the range of the colours around a point."""
+            return max(max(min(c) - x, x - max(c), 0) for x, c in zip(drawn, zip(*near)))
+        errors = [apart(p["color"], near) for p, near in zip(found, around)]
+        print("8-bit levels between drawn and queried colours:", round(255 * max(errors), 3), "at most,",
+              round(255 * sorted(max(abs(a - b) for a, b in zip(p["color"], near[0])) for p, near in zip(found, around))[500], 3), "in the median")
+        self.assertLessEqual(max(errors), LEVEL)
+        self.assertGreater(max(apart(p["color"], near) for p, near in zip(found, around[1:])), LEVEL, "a planted error is not seen")
 
     def test_pictures_from_afar_do_not_alias(self):
         errors = self.drive("afar")["errors"]
         self.assertGreater(errors["1"]["pixels"], 200)
         print("8-bit levels from 256 samples, seen from afar:", {n: round(e["rms"], 2) for n, e in errors.items()})
-        self.assertLess(errors["16"]["rms"], 0.5 * errors["1"]["rms"])
-        self.assertLess(errors["16"]["rms"], 4)
+        self.assertLess(errors["32"]["rms"], 0.3 * errors["1"]["rms"])
+        self.assertLess(errors["4"]["rms"], errors["1"]["rms"])
 
     def test_live_fit(self):
         with LiveServer(path("pumpkin.glb"), "--preset", "compact", "--kernels", "1000", "--steps", "20000", "--no-eval", "-o", path("live.glb"), "--live") as server:

@@ -83,6 +83,8 @@ export class Live {
       void this.present();
     });
     $('live-follow').addEventListener('change', () => void this.present());
+    // A page that is closed is not waited for.
+    addEventListener('pagehide', () => { if (!this.over()) navigator.sendBeacon(`${this.address}bye`); });
     void this.poll();
   }
 
@@ -114,7 +116,11 @@ export class Live {
         await this.ask();
         this.tell();
         await this.fetchFrames();
-        if (this.state!.end && this.state!.frames.every(({ number }) => this.frames.has(number))) { this.tell(); return; }
+        if (this.state!.end && this.state!.frames.every(({ number }) => this.frames.has(number))) {
+          this.tell();
+          await fetch(`${this.address}bye`, { method: 'POST' });
+          return;
+        }
       } catch {
         if (performance.now() - this.answered > GONE_MS) {
           this.gone = true;

@@ -18,7 +18,7 @@ export interface Look {
 }
 
 /** Pictures of a view at rest are means of this many, each moved by a part of a pixel: textures seen from afar do not alias. */
-const MOST_SAMPLES = 16;
+const MOST_SAMPLES = 32;
 
 /** Frames that take longer than this are not repeated so often: a software renderer stays usable. */
 const SLOW_MS = 250;
@@ -275,7 +275,8 @@ export class Stage {
     let u = x / width;
     if (this.look.comparison === 'side') u = (u * 2) % 1;
     const ray = new THREE.Raycaster();
-    this.setCamera(this.look.comparison === 'side' ? width / 2 : width, height);
+    // As the picture was drawn: boxes on a page have parts of pixels.
+    this.setCamera(this.look.comparison === 'side' ? Math.max(1, Math.floor(this.canvas.width / 2)) : this.canvas.width, this.canvas.height);
     ray.setFromCamera(new THREE.Vector2(2 * u - 1, 1 - 2 * y / height), this.camera);
     for (const hit of ray.intersectObject(this.kernels.scene, true)) {
       const mesh = hit.object as THREE.Mesh, corners = mesh.geometry?.attributes?.heatskinCorner;

@@ -18,8 +18,11 @@ using LiveClock = std::chrono::steady_clock;
 /// Points of a curve; when there are twice as many, neighbours become one.
 constexpr std::size_t kLiveCurvePoints = 300;
 
-/// A page that has not asked for so long is gone: it asks twice a second.
-constexpr double kSilentSeconds = 3;
+/// A page that has not asked for so long is gone: it asks twice a second, unless it unfolds a frame.
+constexpr double kSilentSeconds = 10;
+
+/// After a page has said goodbye, others have so long to show that they are there.
+constexpr double kGoodbyeSeconds = 1.5;
 
 double secondsSince(LiveClock::time_point then) {
   return std::chrono::duration<double>(LiveClock::now() - then).count();
@@ -46,7 +49,6 @@ struct LiveFit::Impl {
     double psnr = 0, seconds = 0;
     bool final = false;
     std::shared_ptr<const std::vector<std::uint8_t>> bytes;
-    bool fetched = false;
   };
 
   /// Steps that have become one point of a curve.
@@ -148,7 +150,7 @@ struct LiveFit::Impl {
   bool frames_failed = false, affordable_now = true;
 
   LiveClock::time_point asked;  // for the state, by a page
-  bool ever_asked = false, end_told = false;
+  bool ever_asked = false, goodbye = false;
 };
 
 LiveFit::LiveFit(LiveFitOptions options) : impl_(std::make_unique<Impl>(options)) {}
@@ -256,10 +258,7 @@ void LiveFit::waitForPages(double seconds, const std::function<bool()>& cancelle
   Impl& live = *impl_;
   std::unique_lock lock(live.mutex);
   while (secondsSince(from) < seconds && !cancelled()) {
-    if (!live.ever_asked || secondsSince(live.asked) > kSilentSeconds) return;
-    const bool all =
-        std::all_of(live.frames.begin(), live.frames.end(), [](const auto& f) { return f.fetched; });
-    if (live.end_told && all) return;
+    if (!live.ever_asked || secondsSince(live.asked) > (live.goodbye ? kGoodbyeSeconds : kSilentSeconds)) return;
     live.changed.wait_for(lock, std::chrono::milliseconds(50));
   }
 }
@@ -269,7 +268,7 @@ std::string LiveFit::state() {
   const std::lock_guard lock(live.mutex);
   live.ever_asked = true;
   live.asked = LiveClock::now();
-  live.end_told = live.end_told || !live.end.empty();
+  live.goodbye = false;
   const double weight = std::max(live.smooth_weight, 1e-9);
   nlohmann::json json = {{"phase", live.phase},
                          {"paused", live.paused},
@@ -320,11 +319,8 @@ std::string LiveFit::state() {
 
 std::shared_ptr<const std::vector<std::uint8_t>> LiveFit::frame(std::size_t number) {
   const std::lock_guard lock(impl_->mutex);
-  for (Impl::Frame& frame : impl_->frames) {
-    if (frame.number != number) continue;
-    frame.fetched = true;
-    impl_->changed.notify_all();
-    return frame.bytes;
+  for (const Impl::Frame& frame : impl_->frames) {
+    if (frame.number == number) return frame.bytes;
   }
   return nullptr;
 }
@@ -337,6 +333,8 @@ bool LiveFit::command(std::string_view name) {
     impl_->paused = false;
   else if (name == "finish")
     impl_->finish = true;
+  else if (name == "bye")
+    impl_->goodbye = true;
   else
     return false;
   impl_->changed.notify_all();

@@ -59,7 +59,8 @@ class LiveFit {
   /// A GLB; null if there is none of that number (any more).
   std::shared_ptr<const std::vector<std::uint8_t>> frame(std::size_t number);
 
-  /// "pause", "resume" or "finish"; false if it is something else.
+  /// "pause", "resume", "finish" or "bye" (of a page that has everything, or is closed); false if it is
+  /// something else.
   bool command(std::string_view name);
 
  private:
