@@ -85,5 +85,6 @@ std::unique_ptr<Verb> makeStudy();
 std::unique_ptr<Verb> makeView();
 std::unique_ptr<Verb> makeManual();
 std::unique_ptr<Verb> makeCompletion();
+std::unique_ptr<Verb> makeGallery();
 
 }  // namespace heatskin::cli
