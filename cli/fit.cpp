@@ -179,7 +179,8 @@ class Fit : public Verb {
           "{}: the checkpoint of an unfinished fit will be replaced; --resume would continue that fit",
           displayPath(checkpoint)));
     }
-    auto asset = readAsset(session, asset_);
+    std::vector<fs::path> references;
+    auto asset = readAsset(session, asset_, &references);
     if (!asset) return asset.error();
     if (no_variants_) forgetVariants(*asset);
     const auto subject =
@@ -198,6 +199,9 @@ class Fit : public Verb {
     Json json = fitJson(*subject, job_, *outcome);
     json["overrides"] = assignments_;
     json["config"] = displayPath(job_.resolved);
+    json["references"] = Json::array();  // the other files the asset consists of
+    for (const fs::path& file : references)
+      json["references"].push_back(displayPath(file));
     Console& console = session.console;
     console.heading(oneLine(displayPath(output_)));
     std::vector<std::vector<std::string>> lines;

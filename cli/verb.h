@@ -83,5 +83,6 @@ std::unique_ptr<Verb> makeDemo();
 std::unique_ptr<Verb> makeBench();
 std::unique_ptr<Verb> makeStudy();
 std::unique_ptr<Verb> makeView();
+std::unique_ptr<Verb> makeBatch();
 
 }  // namespace heatskin::cli
