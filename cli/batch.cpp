@@ -364,9 +364,9 @@ class Batch : public Verb {
             {"longest_task_by_count_s", jsonNumber(size.by_count_s)}};
   }
 
-  /// What to ask a cluster for: a tenth more than predicted, in whole numbers of 100 MB.
+  /// What to ask a cluster for: a quarter more than predicted, in whole numbers of 100 MB.
   static std::size_t requestMb(const batch::Plan& plan) {
-    return 100 * static_cast<std::size_t>(std::ceil(1.1 * plan.task_mb / 100));
+    return 100 * static_cast<std::size_t>(std::ceil(1.25 * plan.task_mb / 100));
   }
   /// Predictions are off by half now and then: twice the longest task, in whole minutes.
   static std::size_t requestMinutes(const batch::Plan& plan) {

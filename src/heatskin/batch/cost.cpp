@@ -14,16 +14,17 @@
 namespace heatskin::batch {
 namespace {
 
-// Seconds on one thread, fitted to the runs of docs/batch.md (docs/batch/calibrate.py).
+// Seconds on one thread, fitted by hand to the 27 runs of docs/batch.md, most of which lie within a third.
 
 /// Of any fit: start, reading, writing; of an evaluation.
-constexpr double kStart = 0.15, kEvaluation = 4.0;
+constexpr double kStart = 0.15, kEvaluation = 1.7;
 
 /// Of a triangle and of a texel: decoding, surface, supports, pictures of the evaluation.
-constexpr double kPerTriangle = 6e-5, kPerTexel = 2.5e-7;
+constexpr double kPerTriangle = 7.5e-5, kPerTexel = 2.5e-7;
 
-/// Of a sample in a step of the methods, with everything that belongs to it.
-constexpr double kPerSample[] = {3.2e-6, 1.6e-5, 1.6e-5};
+/// Of a sample in a step of the methods; of a kernel of a stage, whose values are solved for ten times.
+constexpr double kPerSample[] = {2.9e-6, 1.6e-5, 1.6e-5};
+constexpr double kPerKernel = 2.5e-4;
 
 /// Of a triangle in the preprocessing of thermal and spectral.
 constexpr double kPreprocess[] = {0, 5e-3, 6e-3};
@@ -32,9 +33,9 @@ constexpr double kPreprocess[] = {0, 5e-3, 6e-3};
 /// in an image, and kernels on a surface.
 constexpr double kFirstStage = 4000, kImageBytesPerKernel = 9;
 
-/// Bytes of memory: of the program, a texel (decoded, and as a mip level of pictures), a kernel with its
-/// share of samples, supports and solves.
-constexpr double kBasis = 60e6, kBytesPerTexel = 8, kBytesPerKernel = 3500;
+/// Bytes of memory: of the program, whose allocator keeps a good deal; of a texel, of a kernel with its share
+/// of samples, supports and solves.
+constexpr double kBasis = 230e6, kBytesPerTexel = 8, kBytesPerKernel = 3500;
 /// Kept operators of the other methods, for each vertex.
 constexpr double kFieldBytes[] = {0, 8e3, 1.2e4};
 
@@ -88,7 +89,8 @@ Cost costOf(const AssetSize& size, const Choice& choice) {
   const double samples = static_cast<double>(train.steps) * std::max(1024.0, per_kernel * steps_kernels);
   Cost cost;
   cost.seconds = kStart + size.triangles * (kPerTriangle + kPreprocess[method]) + size.texels * kPerTexel +
-                 samples * kPerSample[method] + (choice.evaluate ? kEvaluation : 0.0);
+                 samples * kPerSample[method] + steps_kernels * kPerKernel +
+                 (choice.evaluate ? kEvaluation : 0.0);
   cost.bytes = kBasis + size.file_bytes + kBytesPerTexel * size.texels +
                surfaceBytes(size.triangles, size.vertices) + kBytesPerKernel * kernels +
                kFieldBytes[method] * size.vertices;

@@ -235,7 +235,7 @@ class Worker {
     if (!state || state->fingerprint != fingerprintOf(i)) return Look::kTodo;
     // By another worker of this run, or by this one.
     const auto written = modified(file);
-    const bool recent = written && *written >= started_;
+    const bool recent = written && *written > started_;
     if (state->done)
       return (recent || !options_.fresh) && stillFits(*state, asset, state->fingerprint, folder_)
                  ? Look::kDone
@@ -519,7 +519,9 @@ class Worker {
           part["files"].push_back(fileJson(hashFile(reference.get<std::string>(), from)));
       }
     }
-    part["product"] = fileJson(hashFile(run.places.product, {}));
+    UsedFile written = hashFile(run.places.product, {});
+    written.path = asset.output + ".glb";
+    part["product"] = fileJson(written);
     row["batch"] = std::move(part);
 
     const fs::path product = folder_.product(asset.output), config = folder_.config(asset.output);
