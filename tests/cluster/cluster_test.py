@@ -186,7 +186,7 @@ def make_assets(heatskin, folder, count):
             long = i % 10 == 0
             options = {
                 "preset": "draft",
-                "steps": 3000 if long else 20,
+                "steps": 6000 if long else 20,
                 "kernels": 300 if long else 60,
                 "seed": i,
                 "no_eval": True,

@@ -31,7 +31,7 @@ constexpr double kPreprocess[] = {0, 5e-3, 6e-3};
 
 /// An automatic budget: its first stage, and bytes of images for each kernel it ends with. Detail takes bytes
 /// in an image, and kernels on a surface.
-constexpr double kFirstStage = 4000, kImageBytesPerKernel = 9;
+constexpr double kFirstStage = 4000, kImageBytesPerKernel = 12;
 
 /// Bytes of memory: of the program, whose allocator keeps a good deal; of a texel, of a kernel with its share
 /// of samples, supports and solves.

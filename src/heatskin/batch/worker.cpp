@@ -645,7 +645,8 @@ Result<std::vector<Cost>> sharedCosts(const Manifest& manifest, const fs::path& 
   if (auto saved = writeFileAtomically(made, std::string_view(text)); !saved) return saved.error();
   std::error_code problem;
   fs::create_hard_link(made, file, problem);
-  if (problem && !fs::exists(file, problem)) fs::rename(made, file, problem);  // no hard links here
+  // No hard links here, or what is there is damaged.
+  if (problem && !readCosts(file, manifest.assets.size())) fs::rename(made, file, problem);
   fs::remove(made, problem);
   auto kept = readCosts(file, manifest.assets.size());
   if (!kept) return failure(fmt::format("{}: cannot be read back", displayPath(file)));
