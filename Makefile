@@ -65,7 +65,7 @@ tsan: dev-deps
 torture: build
 	@scripts/torture.sh --jobs $(JOBS)
 
-cluster-test: build
+cluster-test: dev-deps build
 	@scripts/install_packages.sh packages-cluster.txt
 	@python3 -B tests/cluster/cluster_test.py build/heatskin
 	@python3 -B tests/cluster/engines_test.py build/heatskin
