@@ -6,7 +6,8 @@ BENCH ?=
 FUZZ_SECONDS ?= 60
 
 .NOTPARALLEL:
-.PHONY: help deps dev-deps build viewer demo test sanitize asan tsan torture lint format fuzz bench install deb docs clean
+.PHONY: help deps dev-deps build viewer demo test cluster-test sanitize asan tsan torture lint format fuzz bench install deb \
+  docs clean
 
 help:
 	@echo "heatskin: textures without UVs"
@@ -20,6 +21,7 @@ help:
 	@echo "  make asan      all tests under AddressSanitizer and UBSan (build-asan/)"
 	@echo "  make tsan      all tests under ThreadSanitizer (build-tsan/)"
 	@echo "  make torture   try to break build/heatskin: kills, full disks, odd shapes and options, hostile files"
+	@echo "  make cluster-test  a batch on a real Slurm of four nodes on this machine, one of which is killed (as root)"
 	@echo "  make lint      clang-format and clang-tidy"
 	@echo "  make format    apply clang-format"
 	@echo "  make fuzz      libFuzzer on the file readers (FUZZ_SECONDS=60 each)"
@@ -65,6 +67,11 @@ tsan: dev-deps
 
 torture: build
 	@scripts/torture.sh --jobs $(JOBS)
+
+cluster-test: dev-deps build
+	@scripts/install_packages.sh packages-cluster.txt
+	@python3 -B tests/cluster/cluster_test.py build/heatskin
+	@python3 -B tests/cluster/engines_test.py build/heatskin
 
 lint: dev-deps build
 	@scripts/format.sh check

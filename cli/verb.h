@@ -86,5 +86,6 @@ std::unique_ptr<Verb> makeView();
 std::unique_ptr<Verb> makeManual();
 std::unique_ptr<Verb> makeCompletion();
 std::unique_ptr<Verb> makeGallery();
+std::unique_ptr<Verb> makeBatch();
 
 }  // namespace heatskin::cli

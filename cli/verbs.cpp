@@ -12,6 +12,7 @@ namespace {
 
 constexpr VerbEntry kVerbs[] = {
     {"fit", "Fit kernels to an asset and write them as a GLB", makeFit},
+    {"batch", "Fit many assets, on one machine or as the tasks of a cluster's job array", makeBatch},
     {"inspect", "Describe a file and report problems of its mesh", makeInspect},
     {"eval", "Measure how close a fitted texture comes to its asset", makeEval},
     {"query", "Look up colours of a fitted texture at given points", makeQuery},

@@ -126,6 +126,10 @@ if(HEATSKIN_TESTS)
                                               $<TARGET_FILE:heatskin_cli> ${PROJECT_BINARY_DIR}/viewer_tests ${subject})
       set_tests_properties(viewer/${subject} PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
     endforeach()
+    # The Kubernetes job of cluster/. Slurm, GNU parallel and Snakemake are `make cluster-test`.
+    add_test(NAME cluster/kubernetes COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/cluster/engines_test.py
+                                             $<TARGET_FILE:heatskin_cli> kubernetes)
+    set_tests_properties(cluster/kubernetes PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
     # A baked product in Blender, where that is installed (it is no package of ours), beside our own picture.
     add_test(NAME blender/baked COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/blender/blender_test.py
                                         $<TARGET_FILE:heatskin_cli> ${PROJECT_BINARY_DIR}/blender)
