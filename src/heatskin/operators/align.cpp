@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include <Eigen/QR>
+#include <limits>
+#include <utility>
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/operators/assignment.h"
@@ -28,25 +28,60 @@ std::vector<T> product(std::size_t rows, std::size_t columns, const LeftFactor<T
   return c;
 }
 
+/// Q of the QR factorisation of `a` [n, n] with no negative number on the diagonal of R. Eigen's costs a
+/// third of the time it takes to compile this folder and multiplies at a tenth of the speed of our
+/// reflectors.
+std::vector<double> orthonormalised(std::size_t n, std::vector<double> a) {
+  std::vector<double> reflectors(n * n), factors(n, 0.0), scratch(n);  // row k: the k-th reflector, [n - k]
+  std::vector<double> signs(n, 1.0);
+  for (std::size_t k = 0; k < n; ++k) {
+    double* v = &reflectors[k * n];
+    double tail = 0;
+    for (std::size_t i = k + 1; i < n; ++i) {
+      v[i - k] = a[i * n + k];
+      tail += v[i - k] * v[i - k];
+    }
+    const double head = a[k * n + k];
+    v[0] = 1;
+    double diagonal = head;
+    // Below the least normal number there is nothing left to reflect.
+    if (tail > std::numeric_limits<double>::min()) {
+      diagonal = std::copysign(std::sqrt(head * head + tail), -head);
+      for (std::size_t i = 1; i < n - k; ++i)
+        v[i] /= head - diagonal;
+      factors[k] = (diagonal - head) / diagonal;
+      if (k + 1 < n) applyReflector(n - k, n - k - 1, v, factors[k], &a[k * n + k + 1], n, scratch.data());
+    }
+    signs[k] = diagonal < 0 ? -1 : 1;
+  }
+  std::vector<double> q(n * n, 0.0);
+  for (std::size_t k = 0; k < n; ++k)
+    q[k * n + k] = 1;
+  for (std::size_t k = n; k-- > 0;) {
+    if (factors[k] != 0)
+      applyReflector(n - k, n - k, &reflectors[k * n], factors[k], &q[k * n + k], n, scratch.data());
+  }
+  for (std::size_t r = 0; r < n; ++r) {
+    for (std::size_t c = 0; c < n; ++c)
+      q[r * n + c] *= signs[c];
+  }
+  return q;
+}
+
 }  // namespace
 
 std::vector<double> closestOrthogonal(std::size_t n, const std::vector<double>& x) {
-  using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   // X^T X = V S^2 V^T. The columns of X V are U S: Householder's QR of them, largest first, gives U with its
   // signs in R, and completes it where S vanishes.
   std::vector<double> gram = product<double>(n, n, {x.data(), 1, n, 1, n, 0}, x.data());
   const SymmetricEigen eigen = symmetricEigen(n, gram, 0, n);
-  RowMajor v = Eigen::Map<const RowMajor>(eigen.vectors.data(), static_cast<Eigen::Index>(n),
-                                          static_cast<Eigen::Index>(n));
-  v.rowwise().reverseInPlace();
-  const std::vector<double> scaled = product<double>(n, n, {x.data(), n, 1, 1, n, 0}, v.data());
-  const Eigen::MatrixXd us = Eigen::Map<const RowMajor>(scaled.data(), v.rows(), v.cols());
-  const Eigen::HouseholderQR<Eigen::MatrixXd> qr(us);
-  RowMajor u = qr.householderQ();
-  for (Eigen::Index i = 0; i < u.cols(); ++i) {
-    if (qr.matrixQR()(i, i) < 0) u.col(i) *= -1;
+  std::vector<double> v(n * n), v_transposed(n * n);
+  for (std::size_t r = 0; r < n; ++r) {
+    for (std::size_t c = 0; c < n; ++c)
+      v[r * n + c] = v_transposed[c * n + r] = eigen.vectors[r * n + (n - 1 - c)];
   }
-  const RowMajor v_transposed = v.transpose();
+  const std::vector<double> u =
+      orthonormalised(n, product<double>(n, n, {x.data(), n, 1, 1, n, 0}, v.data()));
   return product<double>(n, n, {u.data(), n, 1, 1, n, 0}, v_transposed.data());
 }
 

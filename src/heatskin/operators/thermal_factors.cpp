@@ -3,7 +3,6 @@
 #include <cassert>
 #include <memory>
 
-#include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <fmt/format.h>
 
@@ -99,14 +98,52 @@ void multiplyBlock(std::size_t rows, const float* x, std::size_t inner, const Ro
   });
 }
 
-/// Inverse of the upper Cholesky factor R of the symmetric `matrix` + shift.
+/// Inverse of the upper Cholesky factor R of the symmetric `matrix` + shift. All zero if a pivot is not
+/// positive: the shift is far above rounding, so that a number was not finite.
 RowMatrix inverseCholesky(RowMatrix matrix, double shift) {
-  matrix.diagonal().array() += shift;
-  const Eigen::Index n = matrix.rows();
-  const Eigen::LLT<Eigen::MatrixXd> solver(matrix);
-  // The shift is far above rounding: failure means a number that is not finite, and the result is all zero.
-  if (solver.info() != Eigen::Success) return RowMatrix::Zero(n, n);
-  return solver.matrixU().solve(Eigen::MatrixXd::Identity(n, n));
+  const auto n = static_cast<std::size_t>(matrix.rows());
+  double* r = matrix.data();
+  const auto row = [&](double* data, std::size_t i) { return data + i * n; };
+  for (std::size_t k = 0; k < n; ++k)
+    row(r, k)[k] += shift;
+  for (std::size_t k = 0; k < n; ++k) {
+    const double pivot = std::sqrt(row(r, k)[k]);
+    if (!(pivot > 0) || !std::isfinite(pivot)) return RowMatrix::Zero(matrix.rows(), matrix.rows());
+    for (std::size_t c = k; c < n; ++c)
+      row(r, k)[c] /= pivot;
+    for (std::size_t i = k + 1; i < n; ++i) {
+      const double factor = row(r, k)[i];
+      for (std::size_t c = i; c < n; ++c)
+        row(r, i)[c] -= factor * row(r, k)[c];
+    }
+  }
+  // From the last row up: R X = 1.
+  RowMatrix inverse = RowMatrix::Zero(matrix.rows(), matrix.rows());
+  double* x = inverse.data();
+  for (std::size_t i = n; i-- > 0;) {
+    const double scale = 1 / row(r, i)[i];
+    for (std::size_t k = i + 1; k < n; ++k) {
+      const double factor = scale * row(r, i)[k];
+      for (std::size_t c = k; c < n; ++c)
+        row(x, i)[c] -= factor * row(x, k)[c];
+    }
+    row(x, i)[i] = scale;
+  }
+  return inverse;
+}
+
+/// a b, or a^T b; on this thread. Eigen's product takes longer to compile than all the rest of this file.
+RowMatrix product(const RowMatrix& a, const RowMatrix& b, bool transposed = false) {
+  const Eigen::Index rows = transposed ? a.cols() : a.rows();
+  RowMatrix result = RowMatrix::Zero(rows, b.cols());
+  LeftFactor<double> left;
+  left.data = a.data();
+  left.row_stride = transposed ? 1 : static_cast<std::size_t>(a.cols());
+  left.inner_stride = transposed ? static_cast<std::size_t>(a.cols()) : 1;
+  left.segment_length = static_cast<std::size_t>(b.rows());
+  multiplyAdd(static_cast<std::size_t>(rows), static_cast<std::size_t>(b.cols()), 1.0, left, b.data(),
+              static_cast<std::size_t>(b.cols()), result.data(), static_cast<std::size_t>(b.cols()));
+  return result;
 }
 
 /// A block of one operator on its way to a factor.
@@ -135,7 +172,8 @@ void makeFactor(const Operators& operators, std::size_t sketch, std::size_t rank
   const auto n = static_cast<Eigen::Index>(sketch);
   std::vector<double> projected(sketch * sketch);
   Eigen::Map<RowMatrix> inner(projected.data(), n, n);
-  inner = inverse.transpose() * (square + 2 * kHeatShift * core + kHeatShift * kHeatShift * basis) * inverse;
+  const RowMatrix middle = square + 2 * kHeatShift * core + kHeatShift * kHeatShift * basis;
+  inner = product(inverse, product(middle, inverse), true);
   inner = (0.5 * (inner + inner.transpose())).eval();
   const SymmetricEigen eigen = symmetricEigen(sketch, projected, sketch - rank, rank);
   RowMatrix weights(n, static_cast<Eigen::Index>(rank));
@@ -151,7 +189,7 @@ void makeFactor(const Operators& operators, std::size_t sketch, std::size_t rank
   for (std::size_t i = 0; i < work.z.size(); ++i)
     work.z[i] += static_cast<float>(kHeatShift) * work.q[i];
   // q is free: F goes there.
-  multiplyBlock(vertices, work.z.data(), sketch, inverse * weights, false, work.q.data());
+  multiplyBlock(vertices, work.z.data(), sketch, product(inverse, weights), false, work.q.data());
   std::swap(work.q, work.z);
   for (std::uint32_t v = 0; v < operators.vertex_count; ++v) {
     const auto scale = static_cast<float>(1 / std::sqrt(operators.mass[v]));
