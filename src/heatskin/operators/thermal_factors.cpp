@@ -1,6 +1,8 @@
 #include "heatskin/operators/thermal_factors.h"
 
+#include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <memory>
 
 #include <Eigen/Core>
@@ -98,18 +100,23 @@ void multiplyBlock(std::size_t rows, const float* x, std::size_t inner, const Ro
   });
 }
 
-/// Inverse of the upper Cholesky factor R of the symmetric `matrix` + shift. All zero if a pivot is not
-/// positive: the shift is far above rounding, so that a number was not finite.
+/// Inverse of the upper Cholesky factor R of the symmetric `matrix` + shift. Directions of which rounding
+/// leaves less than half of the shift are left out: their rows and columns of the inverse are zero. All zero
+/// if a number is not finite.
 RowMatrix inverseCholesky(RowMatrix matrix, double shift) {
   const auto n = static_cast<std::size_t>(matrix.rows());
   double* r = matrix.data();
   const auto row = [&](double* data, std::size_t i) { return data + i * n; };
-  for (std::size_t k = 0; k < n; ++k)
-    row(r, k)[k] += shift;
   for (std::size_t k = 0; k < n; ++k) {
-    const double pivot = std::sqrt(row(r, k)[k]);
-    if (!(pivot > 0) || !std::isfinite(pivot)) return RowMatrix::Zero(matrix.rows(), matrix.rows());
-    for (std::size_t c = k; c < n; ++c)
+    const double left = row(r, k)[k] + shift;
+    if (!std::isfinite(left)) return RowMatrix::Zero(matrix.rows(), matrix.rows());
+    if (left < 0.5 * shift || left == 0) {
+      std::fill(row(r, k) + k, row(r, k) + n, 0.0);
+      continue;
+    }
+    const double pivot = std::sqrt(left);
+    row(r, k)[k] = pivot;
+    for (std::size_t c = k + 1; c < n; ++c)
       row(r, k)[c] /= pivot;
     for (std::size_t i = k + 1; i < n; ++i) {
       const double factor = row(r, k)[i];
@@ -121,6 +128,7 @@ RowMatrix inverseCholesky(RowMatrix matrix, double shift) {
   RowMatrix inverse = RowMatrix::Zero(matrix.rows(), matrix.rows());
   double* x = inverse.data();
   for (std::size_t i = n; i-- > 0;) {
+    if (row(r, i)[i] == 0) continue;
     const double scale = 1 / row(r, i)[i];
     for (std::size_t k = i + 1; k < n; ++k) {
       const double factor = scale * row(r, i)[k];
