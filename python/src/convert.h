@@ -21,6 +21,8 @@
 #include "heatskin/base/vec.h"
 #include "heatskin/product/product.h"
 
+#include "gil.h"
+
 namespace heatskin::python {
 
 namespace py = pybind11;
@@ -45,7 +47,7 @@ T take(Result<T> result) {
 /// Runs `work` with at most `threads` threads (0: all cores) while other Python threads go on.
 template <class Work>
 auto released(int threads, const Work& work) {
-  const py::gil_scoped_release release;
+  const WithoutGil without;
   const ThreadLimit limit(threads);
   return work();
 }

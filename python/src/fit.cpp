@@ -123,7 +123,7 @@ py::tuple fitAsset(const AssetHandle& asset, const std::vector<std::string>& cha
   py::dict report = fitReport(done.fit, done.config);
   if (done.evaluation) {
     report["evaluation"] = evaluationOf(*done.evaluation);
-    report["psnr"] = done.evaluation->surface_psnr;
+    report["psnr"] = done.evaluation->surface_psnr_filtered;
   }
   report["notices"] = noticesOf(done.notices);
   return py::make_tuple(TextureHandle(std::move(*done.stored)), report);
@@ -144,7 +144,7 @@ class PythonTarget final : public FitTarget {
 
   void values(std::span<const SurfacePoint> points, std::span<float> out) const override {
     std::fill(out.begin(), out.end(), 0.0f);
-    if (progress_->stopped()) return;  // an earlier call has failed
+    if (progress_->stopped() || interpreterEnds()) return;  // an earlier call has failed
     const Similarity place = surface_->assetFromSurface();
     std::vector<Vec3> positions(points.size());
     for (std::size_t i = 0; i < points.size(); ++i)

@@ -85,6 +85,7 @@ PYBIND11_MODULE(_native, module) {
   module.def("set_memory_budget", &setMemoryBudget);
   module.def("memory_budget", &memoryBudget);
   module.def("simd_levels", [] { return simdLevels(); });
+  watchEndOfInterpreter();
   bindGeometry(module);
   bindTexture(module);
   bindFit(module);

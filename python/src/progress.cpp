@@ -3,22 +3,11 @@
 #include <string>
 #include <utility>
 
+#include "gil.h"
+
 namespace heatskin::python {
 
 namespace py = pybind11;
-
-namespace {
-
-/// At the end of the interpreter threads may still be at work; asking for the GIL then would end them.
-bool interpreterEnds() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing() != 0;
-#else
-  return _Py_IsFinalizing() != 0;
-#endif
-}
-
-}  // namespace
 
 template <class Call>
 void PythonProgress::call(const Call& body) const {
@@ -82,6 +71,7 @@ void PythonProgress::lookAtSignals() const {
 }
 
 bool PythonProgress::cancelled() const {
+  if (interpreterEnds()) stopped_ = true;
   if (!stopped_) lookAtSignals();
   return stopped_;
 }

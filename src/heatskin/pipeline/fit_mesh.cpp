@@ -88,7 +88,10 @@ Result<MeshFitOutcome> fitted(const MeshToFit& mesh, const FitTarget& target, co
   auto written = rewriteProduct(mesh.asset, mesh.surface, outcome.fit.kernels, evaluator, info, file, open);
   if (!written) return written.error();
   outcome.bytes = std::move(written->bytes);
-  outcome.stored.emplace(std::move(written->stored));
+  // With the supports of the file, as readers have them.
+  auto opened = openProduct(std::move(written->stored.product), open);
+  if (!opened) return opened.error();
+  outcome.stored.emplace(std::move(*opened));
   if (auto saved = save(job, outcome); !saved) return saved.error();
   if (job.evaluate) {
     outcome.surface_psnr =
