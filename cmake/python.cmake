@@ -24,6 +24,10 @@ if(missing)
   list(JOIN missing " and " missing)
   set(HEATSKIN_PYTHON_MISSING "${missing}")
   message(STATUS "The Python package is not built: ${missing} not found")
+  if(HEATSKIN_TESTS)
+    add_test(NAME python/not_built COMMAND ${CMAKE_COMMAND} -E echo "skipped: ${missing} not found")
+    set_tests_properties(python/not_built PROPERTIES SKIP_REGULAR_EXPRESSION "skipped")
+  endif()
   return()
 endif()
 
@@ -50,4 +54,17 @@ foreach(file ${python_files})
 endforeach()
 if(HEATSKIN_PROGRAM)
   file(CREATE_LINK ${PROJECT_BINARY_DIR}/heatskin ${PROJECT_BINARY_DIR}/python/heatskin/bin/heatskin SYMBOLIC)
+endif()
+
+# What was compiled is the same with and without sanitizers; scripts/sanitize.sh runs some of these in its own way.
+if(HEATSKIN_TESTS AND HEATSKIN_PROGRAM AND NOT HEATSKIN_SANITIZE)
+  set(python_tests ${PROJECT_SOURCE_DIR}/tests/python)
+  foreach(subject geometry arrays texture running types)
+    add_test(NAME python/${subject} COMMAND ${HEATSKIN_PYTHON_EXECUTABLE} ${python_tests}/run_pytest.py ${PROJECT_BINARY_DIR}
+                                            test_${subject}.py)
+  endforeach()
+  add_test(NAME python/examples COMMAND ${HEATSKIN_PYTHON_EXECUTABLE} ${python_tests}/examples_test.py ${PROJECT_BINARY_DIR})
+  add_test(NAME python/wheel COMMAND ${HEATSKIN_PYTHON_EXECUTABLE} ${python_tests}/wheel_test.py ${PROJECT_BINARY_DIR})
+  set_tests_properties(python/geometry python/arrays python/texture python/running python/types python/examples python/wheel
+                       PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
 endif()

@@ -1,5 +1,6 @@
 """Geometry of triangle meshes: exact distances, straightest walks, unfoldings, anisotropic Laplacians, heat."""
 
+import importlib
 from typing import Any, Dict, NamedTuple, Optional, Tuple, Union
 
 import numpy as np
@@ -57,9 +58,8 @@ class SparseMatrix(NamedTuple):
         return (self.data, self.indices, self.indptr)
 
     def to_scipy(self) -> Any:
-        from scipy.sparse import csr_matrix
-
-        return csr_matrix(self.csr, shape=self.shape)
+        """scipy.sparse.csr_matrix, where scipy is installed."""
+        return importlib.import_module("scipy.sparse").csr_matrix(self.csr, shape=self.shape)
 
     def toarray(self) -> Floats:
         """[V, V], dense."""

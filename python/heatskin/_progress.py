@@ -1,5 +1,6 @@
 """Progress: a bar, a function of yours, or nothing."""
 
+import importlib
 import sys
 from typing import Any, Callable, Optional, Union
 
@@ -76,7 +77,7 @@ def handler(progress: Progress) -> Optional[Any]:
         return None
     if progress is True:
         try:
-            from tqdm.auto import tqdm
+            tqdm = importlib.import_module("tqdm.auto").tqdm
         except ImportError:
             return _Line()
         return _Tqdm(tqdm)

@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,11 +23,17 @@ METHODS: Tuple[str, ...] = _native.METHODS
 _MODES = ("shaded", "albedo", "pbr", "normals", "coverage")
 
 
+def _one(rows: Floats32, single: bool) -> Floats32:
+    """The answer for a single point is a row, not a table."""
+    return np.asarray(rows[0]) if single else rows
+
+
 def _path(path: Path) -> str:
     return os.fspath(path)
 
 
-class Channel(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Channel:
     """A group of channels of a texture."""
 
     name: str
@@ -170,7 +176,7 @@ class Asset(_Drawable):
         where, bary, single = _arrays.surface_points(face, barycentric, len(self.faces))
         filter = _arrays.choice(filter, "filter", _native.FILTERS)
         out = _native.asset_colors(self._native, where, bary, filter, _arrays.threads(threads))
-        return out[0] if single else out
+        return _one(out, single)
 
     def color_at(self, points: ArrayLike, *, filter: str = "auto", threads: Optional[int] = None) -> Floats32:
         """The same at the surface points nearest to places in space, points [n, 3]."""
@@ -178,7 +184,7 @@ class Asset(_Drawable):
         filter = _arrays.choice(filter, "filter", _native.FILTERS)
         where, bary, _ = _native.asset_nearest(self._native, places, _arrays.threads(threads))
         out = _native.asset_colors(self._native, where, bary, filter, _arrays.threads(threads))
-        return out[0] if single else out
+        return _one(out, single)
 
     def save(self, path: Path, *, threads: Optional[int] = None) -> None:
         """As a GLB."""
@@ -282,7 +288,7 @@ class Texture(_Drawable):
         groups are in coordinates of the face; see values_by_name()."""
         where, bary, single = _arrays.surface_points(face, barycentric, self._face_count)
         out, _ = _native.texture_values(self._native, where, bary, False, _arrays.threads(threads))
-        return out[0] if single else out
+        return _one(out, single)
 
     def values_by_name(self, face: ArrayLike, barycentric: ArrayLike, *,
                        threads: Optional[int] = None) -> Dict[str, Floats32]:
@@ -294,7 +300,7 @@ class Texture(_Drawable):
         for channel in self.channels:
             count = 3 if channel.tangent else channel.count
             group = out[:, first:first + count]
-            named[channel.name] = group[0] if single else group
+            named[channel.name] = _one(group, single)
             first += count
         return named
 
@@ -319,7 +325,7 @@ class Texture(_Drawable):
         places, single = _arrays.points(points)
         face, bary, _ = self.closest(places, threads=threads)
         out = self.color(face, bary, threads=threads)
-        return out[0] if single else out
+        return _one(out, single)
 
     def _group(self, name: str) -> Channel:
         for channel in self.channels:
