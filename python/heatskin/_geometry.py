@@ -127,7 +127,8 @@ class Surface:
         return _native.mesh_distances(self._native, *self._source(source), radius, _arrays.threads(threads))
 
     def log_map(self, source: Source, radius: float, *, threads: Optional[int] = None) -> LogMap:
-        """The unfolding of everything within `radius` of a vertex or a point, as LocalHK unfolds (single precision).
+        """The unfolding of everything within `radius` of a vertex or a point, as LocalHK unfolds (single precision):
+        coordinates [V, 2] and their axes [2, 3].
 
         Lengths of coordinates are distances, directions those in which straight paths leave the source.
         """

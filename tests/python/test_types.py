@@ -43,7 +43,7 @@ reveal_type(heatskin.eigenpairs(np.zeros((3, 3)), [[0, 1, 2]], 3))
     (tmp_path / "program.py").write_text(program)
     done = mypy(["--strict", "program.py"], tmp_path)
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count("ndarray[Any, dtype[floating[_32Bit]]]") == 2 and "Tuple[numpy.ndarray" in done.stdout
+    assert done.stdout.count("_32Bit") == 2 and "uple[numpy.ndarray" in done.stdout, done.stdout
     (tmp_path / "program.py").write_text(program + 'texture.color(0)\ntexture.render(mode=5)\nheatskin.fit("a", stepz=1)\n')
     done = mypy(["--strict", "program.py"], tmp_path)
     assert done.returncode == 1 and done.stdout.count("error:") >= 3, done.stdout
