@@ -15,7 +15,7 @@ truth = pumpkin.color(face, bary)
 print("method     PSNR     coverage<0.5   seconds of steps   points per second")
 quality = {}
 for method in heatskin.METHODS:
-    texture = heatskin.fit(pumpkin, preset="compact", method=method, kernels=500, steps=60, evaluate=False)
+    texture = heatskin.fit(pumpkin, preset="compact", method=method, kernels=500, steps=40, evaluate=False)
     begin = time.perf_counter()
     colors = texture.color(face, bary)
     rate = len(face) / (time.perf_counter() - begin)
@@ -25,5 +25,5 @@ for method in heatskin.METHODS:
 assert all(psnr > 20 for psnr in quality.values())
 
 # The same kernels, read by another method: colours agree only roughly, as kernels are shaped by their method.
-other = heatskin.fit(pumpkin, preset="compact", kernels=500, steps=60, evaluate=False).with_method("thermal")
+other = heatskin.fit(pumpkin, preset="compact", kernels=500, steps=40, evaluate=False).with_method("thermal")
 print(f"LocalHK's kernels read by ThermalRF: {-10 * np.log10(np.mean((other.color(face, bary) - truth) ** 2)):.2f} dB")
