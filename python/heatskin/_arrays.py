@@ -1,6 +1,7 @@
 """Arguments to arrays as the native module takes them; messages name the argument, what it is and what was expected."""
 
 import operator
+import os
 from typing import Any, Optional, Tuple
 
 import numpy as np
@@ -165,4 +166,5 @@ def colors(value: ArrayLike, name: str, shape: Tuple[Optional[int], ...], low: f
 
 
 def threads(value: Optional[int]) -> int:
-    return 0 if value is None else whole(value, "threads", 1, 1024)
+    """At most one per core, as the command line has it; 0: all cores."""
+    return 0 if value is None else min(whole(value, "threads", 1, 1024), os.cpu_count() or 1)
