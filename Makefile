@@ -6,7 +6,7 @@ BENCH ?=
 FUZZ_SECONDS ?= 60
 
 .NOTPARALLEL:
-.PHONY: help deps dev-deps build viewer demo test cluster-test sanitize asan tsan torture lint format fuzz bench install deb \
+.PHONY: help deps dev-deps build python viewer demo test cluster-test sanitize asan tsan torture lint format fuzz bench install deb \
   docs clean
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "  make test      all tests: build, unit tests, command line, a quick torture, format"
 	@echo
 	@echo "  make build     build/heatskin"
+	@echo "  make python    the Python package: build/python for PYTHONPATH, build/wheels for pip"
 	@echo "  make viewer    the same with the page of 'heatskin view' (needs npm; make test does it, too)"
 	@echo "  make sanitize  most of them again under AddressSanitizer, UBSan and ThreadSanitizer"
 	@echo "  make asan      all tests under AddressSanitizer and UBSan (build-asan/)"
@@ -43,6 +44,9 @@ dev-deps: deps
 
 build: deps
 	@scripts/build.sh release $(JOBS) heatskin_cli
+
+python: dev-deps
+	@scripts/python.sh $(JOBS)
 
 viewer: dev-deps
 	@scripts/viewer.sh
@@ -102,4 +106,4 @@ docs: dev-deps
 	@scripts/docs.sh
 
 clean:
-	rm -rf build build-asan build-tsan build-debug demo-out out
+	rm -rf build build-python build-asan build-tsan build-debug demo-out out

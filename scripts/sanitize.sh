@@ -18,6 +18,18 @@ if stage build_asan scripts/build.sh asan "$jobs" heatskin_cli "${modules[@]/#/t
   done
 fi
 
+# The Python package: lifetimes, threads, arrays. The interpreter itself is not sanitised: it loads the sanitiser first, and what
+# it leaks itself does not count.
+say "Python, AddressSanitizer and UBSan"
+if in_time "the Python package under AddressSanitizer" && [ -f build-asan/build.ninja ]; then
+  HEATSKIN_CMAKE_OPTIONS="${HEATSKIN_CMAKE_OPTIONS:-} -D HEATSKIN_PYTHON=ON" scripts/build.sh asan "$jobs" heatskin_cli >/dev/null
+  if grep -q "The Python package is not built" build-asan/configure.log; then
+    echo "skipped: $(grep "The Python package is not built" build-asan/configure.log)"
+  elif stage build_asan_python scripts/build.sh asan "$jobs" heatskin_python; then
+    stage asan_python scripts/sanitized_python.sh build-asan
+  fi
+fi
+
 # Compiling for ThreadSanitizer takes about ten minutes from nothing.
 say "build, ThreadSanitizer"
 if in_time "ThreadSanitizer" 720 && stage build_tsan scripts/build.sh tsan "$jobs" test_base test_threads planted_race; then

@@ -9,6 +9,7 @@ jobs=${1:-$(nproc)}
 say "viewer's page"
 scripts/viewer.sh || [ $? -eq 77 ] || exit 1
 say "build, release"
+export HEATSKIN_CMAKE_OPTIONS="${HEATSKIN_CMAKE_OPTIONS:-} -D HEATSKIN_PYTHON=ON"
 if stage build_release scripts/build.sh release "$jobs"; then
   say "tests, release"
   scripts/run_ctest.sh build release -j "$jobs"

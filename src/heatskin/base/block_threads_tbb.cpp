@@ -1,6 +1,7 @@
 #ifndef HEATSKIN_STD_THREADS
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 #include <tbb/blocked_range.h>
@@ -14,15 +15,16 @@ namespace heatskin {
 
 struct BlockThreads::State {
   // The arena alone limits our loops. The global limit only ever rises above the cores (determinism tests ask
-  // for 8 threads on 2 cores); lowering it would make TBB warn about other users of the process.
-  tbb::global_control limit;
+  // for 8 threads on 2 cores); lowering it would make TBB warn about other users of the process. The least of
+  // several counts: who needs no more than the cores has none.
+  std::optional<tbb::global_control> limit;
   tbb::task_arena arena;
 
-  explicit State(int count)
-      : limit(tbb::global_control::max_allowed_parallelism,
-              std::max({std::size_t{1}, static_cast<std::size_t>(count),
-                        static_cast<std::size_t>(std::thread::hardware_concurrency())})),
-        arena(count) {}
+  explicit State(int count) : arena(count) {
+    const auto wanted = static_cast<std::size_t>(count);
+    if (wanted > std::max(1u, std::thread::hardware_concurrency()))
+      limit.emplace(tbb::global_control::max_allowed_parallelism, wanted);
+  }
 };
 
 BlockThreads::BlockThreads(int count) : state_(std::make_unique<State>(count)) {}

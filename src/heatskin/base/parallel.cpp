@@ -8,8 +8,8 @@
 #include "heatskin/base/isolated.h"
 
 namespace heatskin {
-namespace {
 
+// Not in the anonymous namespace: ThreadLimit::State has both.
 struct ThreadPool {
   int threads = 0;
   std::unique_ptr<BlockThreads> workers;
@@ -23,15 +23,51 @@ struct ThreadPool {
   }
 };
 
+namespace {
+
+/// Never destroyed: where we are a part of another program (Python), threads may still be in a loop when the
+/// process ends.
+ThreadPool& processPool() {
+  static auto* instance = new ThreadPool(0);
+  return *instance;
+}
+
+/// Of the ThreadLimit that the loop which this thread works on began in; null: none.
+thread_local ThreadPool* limited_pool = nullptr;
+
 ThreadPool& pool() {
-  static ThreadPool instance(0);
-  return instance;
+  return limited_pool != nullptr ? *limited_pool : processPool();
 }
 
 }  // namespace
 
+/// Takes a limit along to the threads of a loop, and back to what they had before.
+class WithinLimit {
+ public:
+  explicit WithinLimit(ThreadPool* limit) : before_(limited_pool) { limited_pool = limit; }
+  ~WithinLimit() { limited_pool = before_; }
+  WithinLimit(const WithinLimit&) = delete;
+  WithinLimit& operator=(const WithinLimit&) = delete;
+
+ private:
+  ThreadPool* before_;
+};
+
+struct ThreadLimit::State {
+  ThreadPool pool;
+  WithinLimit within;
+
+  explicit State(int count) : pool(count), within(&pool) {}
+};
+
+ThreadLimit::ThreadLimit(int count) {
+  if (count > 0) state_ = std::make_unique<State>(count);
+}
+
+ThreadLimit::~ThreadLimit() = default;
+
 void setThreadCount(int count) {
-  pool().resize(count);
+  processPool().resize(count);
 }
 
 int threadCount() {
@@ -50,14 +86,22 @@ void parallelBlocks(std::size_t count, std::size_t block_size,
       run(block);
     return;
   }
-  pool().workers->run(blocks, run);
+  ThreadPool* const limit = limited_pool;
+  pool().workers->run(blocks, [&](std::size_t block) {
+    const WithinLimit within(limit);
+    run(block);
+  });
 }
 
 void isolated(const std::function<void()>& work) {
+  ThreadPool* const limit = limited_pool;
   if (pool().threads == 1) {
     work();
   } else {
-    pool().workers->isolate(work);
+    pool().workers->isolate([&] {
+      const WithinLimit within(limit);
+      work();
+    });
   }
 }
 

@@ -6,14 +6,30 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 
 namespace heatskin {
 
 /// How many threads parallel loops may use from now on; 0 means all cores. Process-wide.
 void setThreadCount(int count);
 
-/// The number of threads parallel loops use.
+/// The number of threads parallel loops use; inside of a ThreadLimit, its own.
 int threadCount();
+
+/// While it lives, the loops that the calling thread begins, and all loops inside of these, use at most
+/// `count` threads; 0 changes nothing. Loops of other threads are not affected: callers that share a process
+/// each have a limit of their own. Limits may be nested; they end in reverse order, on their thread.
+class ThreadLimit {
+ public:
+  explicit ThreadLimit(int count);
+  ~ThreadLimit();
+  ThreadLimit(const ThreadLimit&) = delete;
+  ThreadLimit& operator=(const ThreadLimit&) = delete;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// Calls `body(block, begin, end)` for every block [begin, end) of [0, count) with at most `block_size`
 /// items. Blocks run concurrently in any order; block b always covers [b * block_size, min((b+1) *

@@ -1,7 +1,9 @@
 #include "heatskin/base/parallel.h"
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -49,6 +51,51 @@ TEST(Parallel, AnExceptionLeavesTheLoop) {
                              }),
                  std::runtime_error);
   }
+  setThreadCount(0);
+}
+
+TEST(Parallel, ALimitHoldsForItsCallerAndInnerLoopsAlone) {
+  setThreadCount(4);
+  // The most threads that are in inner loops at once.
+  const auto most = [] {
+    std::atomic<int> now = 0, peak = 0;
+    std::atomic<bool> inner_right = true;
+    const int limit = threadCount();
+    parallelFor(8, 1, [&](std::size_t, std::size_t) {
+      if (threadCount() != limit) inner_right = false;
+      parallelFor(8, 1, [&](std::size_t, std::size_t) {
+        const int here = ++now;
+        for (int seen = peak; here > seen && !peak.compare_exchange_weak(seen, here);) {
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        --now;
+      });
+    });
+    EXPECT_TRUE(inner_right);
+    return peak.load();
+  };
+  std::vector<std::thread> callers;
+  for (const int limit : {1, 2, 2}) {
+    callers.emplace_back([&most, limit] {
+      const ThreadLimit limited(limit);
+      EXPECT_EQ(threadCount(), limit);
+      EXPECT_LE(most(), limit);
+      {
+        const ThreadLimit nested(1);
+        EXPECT_EQ(threadCount(), 1);
+        EXPECT_EQ(most(), 1);
+      }
+      EXPECT_EQ(threadCount(), limit);
+    });
+  }
+  EXPECT_EQ(threadCount(), 4);
+  for (std::thread& caller : callers)
+    caller.join();
+  {
+    const ThreadLimit none(0);
+    EXPECT_EQ(threadCount(), 4);
+  }
+  EXPECT_EQ(threadCount(), 4);
   setThreadCount(0);
 }
 

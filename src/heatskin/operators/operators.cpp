@@ -96,60 +96,85 @@ void buildMass(Operators& operators, const Surface& surface, const std::vector<E
     m = m > 0 ? m : mean;
 }
 
+/// Everything but the stiffness matrices, and what it takes to fill these.
+struct Assembly {
+  Operators operators;
+  std::vector<Element> elements;                      // [F]
+  std::vector<std::array<std::uint32_t, 6>> targets;  // [F] entries of edge c (opposite to corner c), twice
+
+  explicit Assembly(const Surface& surface) : elements(surface.faceCount()), targets(surface.faceCount()) {
+    operators.vertex_count = surface.vertexCount();
+    for (std::size_t f = 0; f < elements.size(); ++f)
+      elements[f] = makeElement(surface.corners()[f]);
+    buildPattern(operators, surface, elements);
+    buildMass(operators, surface, elements);
+    for (std::size_t f = 0; f < elements.size(); ++f) {
+      if (elements[f].area == 0) continue;
+      const auto& face = surface.faces()[f];
+      for (std::size_t c = 0; c < 3; ++c) {
+        const std::uint32_t a = face[(c + 1) % 3], b = face[(c + 2) % 3];
+        targets[f][2 * c] = entryOf(operators, a, b);
+        targets[f][2 * c + 1] = entryOf(operators, b, a);
+      }
+    }
+    operators.stiffness.resize(kOperatorCount);
+  }
+
+  void fill(std::vector<double>& values, double angle, double anisotropy) const {
+    const double slowed = 1 / (1 + anisotropy);
+    const Vec2 along(std::cos(angle), std::sin(angle)), across = perp(along);
+    values.assign(operators.entryCount(), 0);
+    for (std::size_t f = 0; f < elements.size(); ++f) {
+      const Element& element = elements[f];
+      if (element.area == 0) continue;
+      for (std::size_t c = 0; c < 3; ++c) {
+        // The gradient of a corner's hat function is the edge opposite to it, turned by 90 degrees, over
+        // twice the area: the component of the gradient along the long axis is that of the edge across it.
+        const Vec2 &a = element.edges[(c + 1) % 3], &b = element.edges[(c + 2) % 3];
+        const double product = a.dot(across) * b.dot(across) + slowed * a.dot(along) * b.dot(along);
+        const double value = product / (4 * element.area);
+        values[targets[f][2 * c]] += value;
+        values[targets[f][2 * c + 1]] += value;
+      }
+    }
+    // The diagonal last, from the row: constants are in the null space up to one rounding.
+    for (std::uint32_t v = 0; v < operators.vertex_count; ++v) {
+      double sum = 0;
+      for (std::uint32_t k = operators.begin[v]; k < operators.begin[v + 1]; ++k)
+        sum += values[k];
+      values[operators.diagonal[v]] = -sum;
+    }
+  }
+};
+
 }  // namespace
 
 Operators assembleOperators(const Surface& surface) {
-  Operators operators;
-  operators.vertex_count = surface.vertexCount();
-  std::vector<Element> elements(surface.faceCount());
-  for (std::size_t f = 0; f < elements.size(); ++f)
-    elements[f] = makeElement(surface.corners()[f]);
-  buildPattern(operators, surface, elements);
-  buildMass(operators, surface, elements);
-
-  // The entries of edge c of a face (opposite to corner c), in both triangles.
-  std::vector<std::array<std::uint32_t, 6>> targets(elements.size());
-  for (std::size_t f = 0; f < elements.size(); ++f) {
-    if (elements[f].area == 0) continue;
-    const auto& face = surface.faces()[f];
-    for (std::size_t c = 0; c < 3; ++c) {
-      const std::uint32_t a = face[(c + 1) % 3], b = face[(c + 2) % 3];
-      targets[f][2 * c] = entryOf(operators, a, b);
-      targets[f][2 * c + 1] = entryOf(operators, b, a);
-    }
-  }
-
-  operators.stiffness.resize(kOperatorCount);
+  Assembly assembly(surface);
   parallelFor(kOperatorCount, 1, [&](std::size_t first, std::size_t last) {
     for (std::size_t j = first; j < last; ++j) {
       const auto index = static_cast<std::uint32_t>(j);
-      const double angle = operatorAngle(index), slowed = 1 / (1 + operatorAnisotropy(index));
-      const Vec2 along(std::cos(angle), std::sin(angle)), across = perp(along);
-      auto& values = operators.stiffness[j];
-      values.assign(operators.entryCount(), 0);
-      for (std::size_t f = 0; f < elements.size(); ++f) {
-        const Element& element = elements[f];
-        if (element.area == 0) continue;
-        for (std::size_t c = 0; c < 3; ++c) {
-          // The gradient of a corner's hat function is the edge opposite to it, turned by 90 degrees, over
-          // twice the area: the component of the gradient along the long axis is that of the edge across it.
-          const Vec2 &a = element.edges[(c + 1) % 3], &b = element.edges[(c + 2) % 3];
-          const double product = a.dot(across) * b.dot(across) + slowed * a.dot(along) * b.dot(along);
-          const double value = product / (4 * element.area);
-          values[targets[f][2 * c]] += value;
-          values[targets[f][2 * c + 1]] += value;
-        }
-      }
-      // The diagonal last, from the row: constants are in the null space up to one rounding.
-      for (std::uint32_t v = 0; v < operators.vertex_count; ++v) {
-        double sum = 0;
-        for (std::uint32_t k = operators.begin[v]; k < operators.begin[v + 1]; ++k)
-          sum += values[k];
-        values[operators.diagonal[v]] = -sum;
-      }
+      assembly.fill(assembly.operators.stiffness[j], operatorAngle(index), operatorAnisotropy(index));
     }
   });
-  return operators;
+  return std::move(assembly.operators);
+}
+
+SingleOperator assembleOperator(const Surface& surface, double angle, double anisotropy) {
+  Assembly assembly(surface);
+  SingleOperator result;
+  if (anisotropy > 0) {
+    std::size_t nearest = 0;
+    const auto apart = [&](std::size_t e) {
+      return std::abs(std::log1p(kGridAnisotropies[e]) - std::log1p(anisotropy));
+    };
+    for (std::size_t e = 1; e < kGridAnisotropies.size(); ++e)
+      nearest = apart(e) < apart(nearest) ? e : nearest;
+    result.index = operatorIndex(0, nearest);
+  }
+  assembly.fill(assembly.operators.stiffness[result.index], angle, anisotropy);
+  result.operators = std::move(assembly.operators);
+  return result;
 }
 
 }  // namespace heatskin

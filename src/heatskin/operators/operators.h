@@ -110,4 +110,15 @@ struct Operators {
 /// heat stays where it is.
 Operators assembleOperators(const Surface& surface);
 
+/// One operator of any angle (radians) and anisotropy (at least 0), off the grid, too. It takes the place of
+/// the grid operator with the nearest anisotropy (that of kIsotropic if `anisotropy` is 0), where the solvers
+/// expect about its spectrum; the others are empty.
+struct SingleOperator {
+  Operators operators;
+  std::uint32_t index = kIsotropic;  ///< of the only matrix in `operators`
+
+  const std::vector<double>& stiffness() const { return operators.stiffness[index]; }
+};
+SingleOperator assembleOperator(const Surface& surface, double angle, double anisotropy);
+
 }  // namespace heatskin

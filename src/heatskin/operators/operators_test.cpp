@@ -119,6 +119,21 @@ TEST(Operators, LinearFunctionsHaveTheEnergyOfTheTensor) {
   }
 }
 
+TEST(Operators, ASingleOneIsThatOfTheGrid) {
+  const Surface surface = build(testing::icosphere(1));
+  const Operators all = assembleOperators(surface);
+  for (const std::uint32_t index :
+       {operatorIndex(0, 0), operatorIndex(2, 3), operatorIndex(5, 6), kIsotropic}) {
+    const SingleOperator one = assembleOperator(surface, operatorAngle(index), operatorAnisotropy(index));
+    EXPECT_EQ(one.stiffness(), all.stiffness[index]) << index;
+    EXPECT_EQ(operatorAnisotropy(one.index), operatorAnisotropy(index));
+    EXPECT_EQ(one.operators.mass, all.mass);
+  }
+  // Between two of the grid: the slot whose anisotropy is nearer.
+  EXPECT_EQ(operatorAnisotropy(assembleOperator(surface, 0.1, 90).index), 100);
+  EXPECT_EQ(operatorAnisotropy(assembleOperator(surface, 0.1, 1e5).index), 200);
+}
+
 TEST(Operators, MassIsAThirdOfTheAreaAround) {
   const Surface surface = build(testing::cone(4.0, 9, 3));
   const Operators operators = assembleOperators(surface);

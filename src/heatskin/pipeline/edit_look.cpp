@@ -65,16 +65,6 @@ std::vector<std::uint32_t> onlyIn(const KernelSet& set, const KernelSet& other) 
   return missing;
 }
 
-/// What stands in for kernels stays of its kind.
-ProductFile sameFile(const Product& product, const std::vector<std::vector<std::uint32_t>>& constants) {
-  const bool textures = std::any_of(product.asset.materials.begin(), product.asset.materials.end(),
-                                    [](const Material& m) { return m.base_color.texture >= 0; });
-  ProductFile file(textures ? Fallback::kTexture : Fallback::kVertex);
-  file.charts = product.chart_bytes > 0;
-  file.constants = &constants;
-  return file;
-}
-
 /// Kernels that the strokes need besides those that are there.
 std::size_t kernelsForStrokes(const LookEdit& edit, const Surface& surface, const KernelSet& kernels) {
   double finest = 0;
@@ -101,9 +91,7 @@ std::size_t kernelsForStrokes(const LookEdit& edit, const Surface& surface, cons
 Result<EditOutcome> finished(const LoadedProduct& loaded, const KernelSet& kernels,
                              const EditOptions& options, EditOutcome outcome) {
   const Product& product = loaded.product;
-  const auto constants = primitiveConstants(product);
-  auto written = rewriteProduct(product.asset, product.surface, kernels, product.options, product.info,
-                                sameFile(product, constants), options.open, positionBits(product));
+  auto written = replaceKernels(product, kernels, options.open, positionBits(product));
   if (!written) return written.error();
   outcome.bytes = std::move(written->bytes);
   outcome.stored.emplace(std::move(written->stored));

@@ -1,5 +1,6 @@
 #include "heatskin/pipeline/rewrite_product.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -65,6 +66,18 @@ Result<RewrittenProduct> rewriteProduct(const Asset& asset, std::shared_ptr<cons
   auto product = writer->readBack(std::move(*read));
   if (!product) return product.error();
   return RewrittenProduct{std::move(*bytes), {std::move(*product), std::move(*texture)}};
+}
+
+Result<RewrittenProduct> replaceKernels(const Product& product, const KernelSet& kernels,
+                                        const OpenOptions& open, int position_bits) {
+  const bool textures = std::any_of(product.asset.materials.begin(), product.asset.materials.end(),
+                                    [](const Material& m) { return m.base_color.texture >= 0; });
+  const auto constants = primitiveConstants(product);
+  ProductFile file(textures ? Fallback::kTexture : Fallback::kVertex);
+  file.charts = product.chart_bytes > 0;
+  file.constants = &constants;
+  return rewriteProduct(product.asset, product.surface, kernels, product.options, product.info, file, open,
+                        position_bits);
 }
 
 int positionBits(const Product& product) {

@@ -34,6 +34,11 @@ Result<RewrittenProduct> rewriteProduct(const Asset& asset, std::shared_ptr<cons
                                         const ProductInfo& info, const ProductFile& file,
                                         const OpenOptions& open, int position_bits = 0);
 
+/// The product with other kernels of the same channels, in the same file: what stands in for kernels stays of
+/// its kind, constant parts stay constant. Values of material variants are left out.
+Result<RewrittenProduct> replaceKernels(const Product& product, const KernelSet& kernels,
+                                        const OpenOptions& open, int position_bits = 0);
+
 /// Bits of the positions of kernels in the product's file; 0 if it has none.
 int positionBits(const Product& product);
 

@@ -79,7 +79,7 @@ class FunctionTarget final : public FitTarget {
   ChannelLayout layout_;
 };
 
-/// Values at the vertices of a mesh, linear over its triangles.
+/// Values at the vertices or at the corners of a mesh, linear over its triangles.
 class VertexTarget final : public FitTarget {
  public:
   /// `triangles` are those the surface was built from (Surface::build() from plain arrays), `values` is
@@ -88,6 +88,11 @@ class VertexTarget final : public FitTarget {
   static Result<VertexTarget> make(const Surface& surface,
                                    std::span<const std::array<std::uint32_t, 3>> triangles,
                                    std::span<const float> values, ChannelLayout layout = {});
+
+  /// The same with values of their own for the corners of every triangle, which may then jump across edges:
+  /// `values` is [triangles, 3, C].
+  static Result<VertexTarget> ofCorners(const Surface& surface, std::span<const float> values,
+                                        ChannelLayout layout = {});
 
   const ChannelLayout& layout() const override { return layout_; }
   void values(std::span<const SurfacePoint> points, std::span<float> out) const override;

@@ -60,6 +60,29 @@ Result<VertexTarget> VertexTarget::make(const Surface& surface,
   return target;
 }
 
+Result<VertexTarget> VertexTarget::ofCorners(const Surface& surface, std::span<const float> values,
+                                             ChannelLayout layout) {
+  if (layout.hasTangents())
+    return inputError("values at corners cannot have tangent groups: a corner has no face coordinates");
+  VertexTarget target(std::move(layout));
+  const std::size_t channels = target.layout_.size(), triangles = values.size() / (3 * channels);
+  if (values.size() % (3 * channels) != 0) {
+    return inputError(fmt::format(
+        "{} values are not a multiple of 3 x {} channels, one set for each corner of each triangle",
+        values.size(), channels));
+  }
+  target.corners_.reserve(3 * channels * surface.faceCount());
+  for (const FaceSource& source : surface.sources()) {
+    if (source.instance != 0 || source.primitive != 0 || source.triangle >= triangles)
+      return inputError("the surface was not built from these triangles");
+    for (const std::uint8_t corner : source.corners) {
+      const auto row = values.subspan((3 * std::size_t{source.triangle} + corner) * channels, channels);
+      target.corners_.insert(target.corners_.end(), row.begin(), row.end());
+    }
+  }
+  return target;
+}
+
 void VertexTarget::values(std::span<const SurfacePoint> points, std::span<float> out) const {
   const std::size_t channels = layout_.size();
   parallelFor(points.size(), kBlock, [&](std::size_t begin, std::size_t end) {

@@ -72,6 +72,33 @@ TEST(VertexTarget, LinearFunctionsAreExactOnTheMeshTheyAreGivenOn) {
   }
 }
 
+TEST(VertexTarget, CornersMayJumpAcrossEdges) {
+  const testing::Soup soup = testing::icosphere(1);
+  const Surface surface = testing::build(soup);
+  // Every triangle has its own number, and its corners differ.
+  std::vector<float> values;
+  for (std::size_t t = 0; t < soup.faces.size(); ++t) {
+    for (std::size_t c = 0; c < 3; ++c)
+      values.insert(values.end(), {static_cast<float>(t) / 100, static_cast<float>(c) / 2, 0.25f});
+  }
+  const auto target = VertexTarget::ofCorners(surface, values);
+  ASSERT_TRUE(target.ok());
+  for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
+    const FaceSource& source = surface.sources()[f];
+    const SurfacePoint point{f, {0.5, 0.3, 0.2}};
+    float out[3];
+    target->values({&point, 1}, out);
+    EXPECT_FLOAT_EQ(out[0], static_cast<float>(source.triangle) / 100);
+    double expected = 0;
+    for (std::size_t c = 0; c < 3; ++c)
+      expected += point.barycentric[static_cast<Eigen::Index>(c)] * source.corners[c] / 2;
+    EXPECT_NEAR(static_cast<double>(out[1]), expected, 1e-6);
+    EXPECT_FLOAT_EQ(out[2], 0.25f);
+  }
+  EXPECT_FALSE(VertexTarget::ofCorners(surface, std::span(values).first(values.size() - 3)).ok());
+  EXPECT_FALSE(VertexTarget::ofCorners(surface, std::span(values).first(values.size() - 9)).ok());
+}
+
 TEST(VertexTarget, RefusesWhatDoesNotGoTogether) {
   const testing::Soup soup = testing::cube();
   const Surface surface = testing::build(soup);
