@@ -6,7 +6,7 @@ BENCH ?=
 FUZZ_SECONDS ?= 60
 
 .NOTPARALLEL:
-.PHONY: help deps dev-deps build viewer demo test cluster-test sanitize asan tsan torture lint format fuzz bench install clean
+.PHONY: help deps dev-deps build viewer demo test cluster-test sanitize asan tsan torture lint format fuzz bench install deb docs clean
 
 help:
 	@echo "heatskin: textures without UVs"
@@ -26,6 +26,8 @@ help:
 	@echo "  make fuzz      libFuzzer on the file readers (FUZZ_SECONDS=60 each)"
 	@echo "  make bench     speed figures (BENCH=walk for one)"
 	@echo "  make install   into PREFIX ($(PREFIX))"
+	@echo "  make deb       Debian packages of the program and of the library (out/*.deb)"
+	@echo "  make docs      the documentation as a web site (build/docs/html/index.html)"
 	@echo "  make deps      install the Debian packages of packages.txt that are missing; dev-deps: those of"
 	@echo "                 packages-dev.txt, for tests and lint, too (the other targets do what they need)"
 	@echo "  make clean     remove what was built"
@@ -86,8 +88,17 @@ bench: build
 	  build/heatskin bench $$name --json out/bench_$$name.json || exit 1; done
 
 install: deps
-	@scripts/build.sh release $(JOBS) heatskin heatskin_cli
+	@scripts/build.sh release $(JOBS) heatskin heatskin_cli heatskin_manual
 	@cmake --install build --prefix "$(PREFIX)"
+
+deb: deps
+	@scripts/viewer.sh || [ $$? -eq 77 ]
+	@scripts/build.sh release $(JOBS) heatskin heatskin_cli heatskin_manual
+	@scripts/deb.sh
+
+docs: dev-deps
+	@scripts/build.sh release $(JOBS) heatskin_cli heatskin_manual
+	@scripts/docs.sh
 
 clean:
 	rm -rf build build-asan build-tsan build-debug demo-out out

@@ -84,5 +84,7 @@ std::unique_ptr<Verb> makeBench();
 std::unique_ptr<Verb> makeStudy();
 std::unique_ptr<Verb> makeView();
 std::unique_ptr<Verb> makeBatch();
+std::unique_ptr<Verb> makeManual();
+std::unique_ptr<Verb> makeCompletion();
 
 }  // namespace heatskin::cli
