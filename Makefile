@@ -6,7 +6,8 @@ BENCH ?=
 FUZZ_SECONDS ?= 60
 
 .NOTPARALLEL:
-.PHONY: help deps dev-deps build viewer demo test cluster-test sanitize asan tsan torture lint format fuzz bench install deb docs clean
+.PHONY: help deps dev-deps build viewer demo test cluster-test sanitize asan tsan torture lint format fuzz bench install deb \
+  docs clean
 
 help:
 	@echo "heatskin: textures without UVs"

@@ -28,6 +28,7 @@
 #include "cli/fit_job.h"
 #include "cli/inputs.h"
 #include "cli/report_page.h"
+#include "cli/report_sections.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
@@ -166,6 +167,7 @@ class Demo : public Verb {
     page.gallery(
         {{{*input}, "input"}, {{*output}, "fitted"}, {frames, "fitted: drag to turn, or use the arrow keys"}},
         3, "Studio light.");
+    addViewer(page, "pumpkin_fit.glb", outcome.bytes, folder_ / "pumpkin.glb");
 
     const Reference reference(surface, subject.appearance);
     EvaluationPictureOptions options;
@@ -187,11 +189,9 @@ class Demo : public Verb {
     ReportPage::Rows rows = fitRows(outcome);
     rows.emplace_back("stem", percent(stem_below_half_) + " of its surface has a coverage below 0.5");
     page.section("Figures", "Measured on the product as stored, in this run.");
-    page.drawing(lossCurve(outcome.fit.history),
-                 "The loss at each step: the batch's estimate of the mean squared error over the surface.",
-                 true);
     page.table("The fit", rows);
-    page.table("Where the time went", profileRows(outcome));
+    addCurves(page, outcome.fit.history, job.layout.size());
+    page.bars("Where the time of the optimisation went", profileBars(outcome));
     page.table(
         "Everything else",
         {{"Generating the pumpkin", humanSeconds(generate_s_)},
@@ -200,6 +200,8 @@ class Demo : public Verb {
          {"Mesh", fmt::format("{}, {}", counted(subject.surface->report().vertices, "vertex", "vertices"),
                               counted(subject.surface->report().faces, "face", "faces"))},
          {"Product", humanBytes(static_cast<double>(outcome.bytes.size()))}});
+    addKernelHistograms(page, outcome.stored->product.kernels);
+    addCommand(page, session.command, configToml(outcome.config), "All options of the fit");
     page.footer(fmt::format("heatskin {}, seed {}. {}, {}, {}, {} build.", kVersion, session.common.seed,
                             machine.cpu, counted(static_cast<std::size_t>(machine.cores), "core", "cores"),
                             machine.compiler, machine.build));

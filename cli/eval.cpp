@@ -21,6 +21,7 @@
 #include "cli/evaluation_page.h"
 #include "cli/inputs.h"
 #include "cli/report_page.h"
+#include "cli/report_sections.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
@@ -225,7 +226,7 @@ class Eval : public Verb {
     }
 
     if (!report_.empty()) {
-      auto files = writeReport(console, fitted, reference, evaluation, rows, materials);
+      auto files = writeReport(session, fitted, reference, evaluation, rows, materials);
       if (!files) return files.error();
       json["report"] = displayPath(std::filesystem::path(report_) / "report.html");
       json["pictures"] = *files;
@@ -234,7 +235,7 @@ class Eval : public Verb {
     return saveJson(console, session.common.json, json);
   }
 
-  Result<std::vector<std::string>> writeReport(Console& console, const LoadedProduct& fitted,
+  Result<std::vector<std::string>> writeReport(Session& session, const LoadedProduct& fitted,
                                                const Reference& reference, const Evaluation& evaluation,
                                                const ReportPage::Rows& rows,
                                                const ReportPage::Rows& materials) {
@@ -243,9 +244,12 @@ class Eval : public Verb {
                                       counted(fitted.product.kernels.size(), "kernel", "kernels"),
                                       displayPath(std::filesystem::path(reference_).filename())));
     page.tiles(evaluationTiles(evaluation));
+    const auto product = readFile(file_);
+    if (!product) return product.error();
+    addViewer(page, name, *product, reference_);
     EvaluationPictureOptions options;
     options.error_full = error_full_;
-    options.progress = &console;
+    options.progress = &session.console;
     auto files = addEvaluationPictures(page, report_, fitted.texture, reference, options);
     if (!files) return files.error();
     page.section("Figures");
@@ -256,6 +260,15 @@ class Eval : public Verb {
     for (const Notice& notice : reference.notices())
       notes.emplace_back("Reference", notice.message);
     if (!notes.empty()) page.table("Notes", notes);
+    page.table("Measured with", {{"Surface samples", grouped(evaluation.surface_samples)},
+                                 {"Textures read", evaluation.filter_used},
+                                 {"Views, atlas", fmt::format("{0} x {0} and {1} x {1} pixels",
+                                                              options_.view_size, options_.atlas_size)},
+                                 {"Seed of the samples", fmt::format("{}", options_.seed)},
+                                 {"Threads", fmt::format("{}", threadCount())}});
+    addKernelHistograms(page, fitted.product.kernels);
+    addCommand(page, session.command, optionsBeside(file_),
+               "Options of the fit, from the file beside the product");
     page.footer(fmt::format("heatskin {}; {}; sample seed {}.", kVersion, fitted.product.info.generator,
                             options_.seed));
     if (auto saved = saveText(std::filesystem::path(report_) / "report.html", page.html()); !saved)

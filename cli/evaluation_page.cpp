@@ -252,49 +252,27 @@ Result<std::vector<std::string>> addEvaluationPictures(ReportPage& page, const s
   Progress& progress = options.progress != nullptr ? *options.progress : silentProgress();
   std::vector<std::string> files;
   progress.begin("drawing the report", 5 + options.close_ups.size());
-  using Labelled = std::vector<std::pair<ImageF, std::string>>;
-  const auto add = [&](const std::string& name, const ImageF& image, const Labelled& pictures, int columns,
-                       const std::string& caption) -> Result<void> {
+  const auto save = [&](const std::string& name, const ImageF& image) -> Result<void> {
     const auto png = encodePng(toPng8(image), image.width, image.height, 3);
     if (!png) return png.error();
     files.push_back(name + ".png");
     if (auto saved = saveBytes(folder / files.back(), *png); !saved) return saved;
-    std::vector<ReportPage::Cell> cells;
-    for (const auto& [picture, label] : pictures) {
-      auto bytes = pageImage(picture);
-      if (!bytes) return bytes.error();
-      cells.push_back({{std::move(*bytes)}, label});
-    }
-    page.gallery(cells, columns, caption);
     progress.update(files.size(), name);
     if (progress.cancelled()) return failure("cancelled");
     return {};
   };
+  const std::vector<std::string> layers = {"reference", "fitted", "error", "coverage"};
+  const auto encoded = [](std::string label, const auto& pictures) -> Result<ReportPage::ComparedView> {
+    ReportPage::ComparedView view{std::move(label), {}};
+    for (const ImageF& picture : pictures) {
+      auto bytes = pageImage(picture);
+      if (!bytes) return bytes.error();
+      view.layers.push_back(std::move(*bytes));
+    }
+    return view;
+  };
 
   const PictureSources sources = pictureSources(texture, reference, options.error_full);
-  // Rows of four views, one row for each source.
-  const auto views = [&](const std::vector<std::pair<const ColorSource*, std::string>>& rows) {
-    constexpr std::size_t kColumns = 4;
-    std::vector<std::vector<ImageF>> drawn;
-    for (const auto& [colors, name] : rows)
-      drawn.push_back(viewPictures(sources, *colors));
-    Labelled result;
-    for (std::size_t first = 0; first < drawn[0].size(); first += kColumns) {
-      for (std::size_t row = 0; row < rows.size(); ++row) {
-        for (std::size_t view = first; view < std::min(first + kColumns, drawn[row].size()); ++view)
-          result.emplace_back(std::move(drawn[row][view]), viewName(view) + rows[row].second);
-      }
-    }
-    return result;
-  };
-  const auto close = [&](const Camera& camera) {
-    std::vector<ImageF> drawn = closeUpPictures(sources, camera);
-    const std::array<const char*, 4> names = {"reference", "fitted", "error", "coverage"};
-    Labelled result;
-    for (std::size_t i = 0; i < drawn.size(); ++i)
-      result.emplace_back(std::move(drawn[i]), names[i]);
-    return result;
-  };
   const auto gradient = [](const auto& color) {
     std::vector<std::string> stops;
     for (int i = 0; i <= 16; ++i) {
@@ -303,60 +281,79 @@ Result<std::vector<std::string>> addEvaluationPictures(ReportPage& page, const s
     }
     return stops;
   };
-  page.section("Reference and fitted",
-               "The eight standard views, unlit: the reference above, the fitted texture below.");
-  if (auto r = add("views", comparisonSheet(sources),
-                   views({{&sources.reference, ", reference"}, {&sources.fitted, ", fitted"}}), 4,
-                   "Azimuth in steps of 45 degrees, elevation 20 and -20 degrees in turn.");
-      !r)
-    return r.error();
+  const auto scales = [&] {
+    page.legend(fmt::format("Error: largest difference of a colour channel, in 8-bit levels (of 255)"),
+                gradient([](float x) { return heatColor(x); }),
+                {{0, "0"},
+                 {0.5, fmt::format("{:g}", options.error_full / 2)},
+                 {1, fmt::format("{:g}+", options.error_full)}});
+    page.legend("Coverage: sum of kernel weights; red, below 1, fades to the mean colour",
+                gradient([](float x) { return coverageColor(x * kCoverageFull, kCoverageFull); }),
+                {{0, "0"}, {0.25, "1"}, {0.5, "2"}, {1, "4+"}});
+  };
 
-  const std::string scale = fmt::format(
-      "The largest difference of a colour channel, in 8-bit levels (of 255): black is none, pale yellow {:g} "
-      "or more.",
-      options.error_full);
-  page.section("Where the errors are", scale);
-  page.legend(gradient([](float x) { return heatColor(x); }),
-              {{0, "0"},
-               {0.5, fmt::format("{:g}", options.error_full / 2)},
-               {1, fmt::format("{:g}+", options.error_full)}});
-  if (auto r = add("error", errorSheet(sources), views({{&sources.error, ""}}), 4,
-                   "Error map of the eight views.");
-      !r)
-    return r.error();
+  page.section(
+      "Reference, result, error and coverage",
+      "The eight standard views, without light. Drag the line; choose what is left and right of it, and the "
+      "view below.");
+  constexpr int kPageSize = 384;
+  const std::vector<const ColorSource*> colors = {&sources.reference, &sources.fitted, &sources.error,
+                                                  &sources.coverage};
+  std::vector<std::vector<ImageF>> drawn;
+  for (const ColorSource* of : colors) {
+    drawn.push_back(viewPictures(sources, *of, kPageSize));
+    if (progress.cancelled()) return failure("cancelled");
+  }
+  std::vector<ReportPage::ComparedView> compared;
+  for (std::size_t v = 0; v < drawn[0].size(); ++v) {
+    std::vector<ImageF> pictures;
+    for (std::vector<ImageF>& layer : drawn)
+      pictures.push_back(std::move(layer[v]));
+    auto view = encoded(viewName(v), pictures);
+    if (!view) return view.error();
+    compared.push_back(std::move(*view));
+  }
+  drawn.clear();
+  page.compare(
+      layers, compared, 1,
+      "Views are named by azimuth (steps of 45 degrees) and elevation (20 and -20 degrees in turn).");
+  scales();
+  if (auto r = save("views", comparisonSheet(sources)); !r) return r.error();
+  if (auto r = save("error", errorSheet(sources)); !r) return r.error();
+  if (auto r = save("coverage", coverageSheet(sources)); !r) return r.error();
+
+  const auto addCloseUp = [&](const std::string& name, const Camera& camera,
+                              const std::string& caption) -> Result<void> {
+    if (auto r = save(name, closeUp(sources, camera)); !r) return r;
+    auto view = encoded(name, closeUpPictures(sources, camera));
+    if (!view) return view.error();
+    std::vector<ReportPage::Cell> cells;
+    for (std::size_t i = 0; i < layers.size(); ++i)
+      cells.push_back({{std::move(view->layers[i])}, layers[i]});
+    page.gallery(cells, 4, caption);
+    return {};
+  };
   const WorstPlace worst = worstPlace(sources);
-  if (auto r =
-          add("worst", closeUp(sources, worst.camera), close(worst.camera), 4,
-              fmt::format("The worst region, enlarged from view {}: root mean square error {:.1f} of 255.",
-                          worst.view, worst.error_levels));
+  page.section("The worst region");
+  if (auto r = addCloseUp("worst", worst.camera,
+                          fmt::format("Enlarged from view {}: root mean square error {:.1f} of 255.",
+                                      worst.view, worst.error_levels));
       !r)
     return r.error();
   for (const CloseUp& wanted : options.close_ups) {
     page.section(wanted.title);
-    if (auto r = add(wanted.name, closeUp(sources, wanted.camera), close(wanted.camera), 4, wanted.caption);
-        !r)
-      return r.error();
+    if (auto r = addCloseUp(wanted.name, wanted.camera, wanted.caption); !r) return r.error();
   }
-
-  page.section("Where kernels reach",
-               "The sum of kernel weights. Red is below 1, where the colour fades to the mean colour; pale "
-               "is just covered, blue-green is covered several times.");
-  page.legend(gradient([](float x) { return coverageColor(x * kCoverageFull, kCoverageFull); }),
-              {{0, "0"}, {0.25, "1"}, {0.5, "2"}, {1, "4+"}});
-  if (auto r = add("coverage", coverageSheet(sources), views({{&sources.coverage, ""}}), 4,
-                   "Coverage map of the eight views.");
-      !r)
-    return r.error();
 
   if (const auto atlas = atlasPictures(texture, reference, options.error_full)) {
     page.section("In texture space",
-                 "Both drawn into the reference's UV layout, which the kernels do not use.");
-    const auto& [given, fitted, error] = *atlas;
-    if (auto r = add("atlas", atlasComparison(*atlas, options.error_full),
-                     {{given, "reference"}, {fitted, "fitted"}, {error, "error"}}, 3,
-                     "Texels that no face uses are left out.");
-        !r)
-      return r.error();
+                 "All drawn into the reference's UV layout, which the kernels do not use.");
+    if (auto r = save("atlas", atlasComparison(*atlas, options.error_full)); !r) return r.error();
+    auto view = encoded("texture space", *atlas);
+    if (!view) return view.error();
+    page.compare({"reference", "fitted", "error"}, {std::move(*view)},
+                 static_cast<double>((*atlas)[0].width) / std::max(1, (*atlas)[0].height),
+                 "Texels that no face uses are left out.");
   }
   progress.end();
   return files;

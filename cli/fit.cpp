@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,10 +21,15 @@
 #include "heatskin/evaluators/method_traits.h"
 #include "heatskin/pipeline/pipeline.h"
 #include "heatskin/training/config.h"
+#include "heatskin/viewing/live_fit.h"
+#include "heatskin/viewing/page.h"
+#include "heatskin/viewing/server.h"
 
+#include "cli/browser.h"
 #include "cli/evaluation_page.h"
 #include "cli/fit_job.h"
 #include "cli/fit_options.h"
+#include "cli/fit_report.h"
 #include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/verb.h"
@@ -148,6 +154,20 @@ class Fit : public Verb {
         ->type_name("SECONDS")
         ->check(CLI::Range(0.0, 1e6))
         ->capture_default_str();
+    app.add_option("--report", report_,
+                   "Also write a report into this folder: report.html with pictures, curves, figures and the "
+                   "product to\n"
+                   "turn around")
+        ->type_name("DIR");
+    app.add_flag(
+        "--live", live_,
+        "Print the address of a page on this machine that shows the fit as it happens, and can pause it or "
+        "end it\n"
+        "as it is; the product is the same with and without");
+    app.add_option("--live-port", live_port_, "Port of that page; 0: one that is free")
+        ->type_name("N")
+        ->check(CLI::Range(0, 65535));
+    app.add_flag("--open", open_, "With --live: open the page in the system's browser");
     app.add_flag("--no-eval", no_eval_, "Do not evaluate the product");
     app.add_flag_callback(
         "--list-options", [] { throw CLI::CallForVersion(optionList(), 0); },
@@ -179,6 +199,24 @@ class Fit : public Verb {
           "{}: the checkpoint of an unfinished fit will be replaced; --resume would continue that fit",
           displayPath(checkpoint)));
     }
+    std::unique_ptr<LiveFit> live;
+    std::vector<ViewedFile> original;
+    std::unique_ptr<ViewServer> server;
+    if (live_) {
+      auto shown = readForViewing(asset_);
+      if (!shown) return shown.error();
+      original.push_back({std::move(*shown), nullptr});
+      live = std::make_unique<LiveFit>();
+      auto started =
+          ViewServer::start(original, {.port = static_cast<std::uint16_t>(live_port_), .live = live.get()});
+      if (!started) return started.error();
+      server = std::move(*started);
+      // Not with the results: those come when there is nothing to look at any more.
+      fmt::print(stderr, "{}\n", server->address());
+      std::fflush(stderr);
+      if (open_ && !openInBrowser(server->address()))
+        session.console.warning("no browser could be opened; open the address yourself");
+    }
     std::vector<fs::path> references;
     auto asset = readAsset(session, asset_, &references);
     if (!asset) return asset.error();
@@ -193,7 +231,8 @@ class Fit : public Verb {
       if (!layout) return layout.error();
       job_.layout = *layout;
     }
-    const auto outcome = runFit(session, *subject, job_);
+    const auto outcome = runFit(session, *subject, job_, live.get());
+    if (live != nullptr) tellPage(*live, outcome, session);
     if (!outcome) return outcome.error();
 
     Json json = fitJson(*subject, job_, *outcome);
@@ -203,25 +242,53 @@ class Fit : public Verb {
     for (const fs::path& file : references)
       json["references"].push_back(displayPath(file));
     Console& console = session.console;
+    const ReportPage::Rows rows = fitRows(*outcome);
+    if (!report_.empty()) {
+      const auto pictures = writeFitReport(session, report_, *subject, job_, *outcome, rows);
+      if (!pictures) return pictures.error();
+      json["report"] = displayPath(fs::path(report_) / "report.html");
+      json["pictures"] = *pictures;
+    }
     console.heading(oneLine(displayPath(output_)));
     std::vector<std::vector<std::string>> lines;
-    for (const auto& [label, value] : fitRows(*outcome))
+    for (const auto& [label, value] : rows)
       lines.push_back({label, value});
     for (auto& line : fileLines(*outcome))
       lines.push_back(std::move(line));
     lines.push_back(
         {"file", fmt::format("{}, options in {}", humanBytes(static_cast<double>(outcome->bytes.size())),
                              oneLine(displayPath(job_.resolved)))});
+    if (!report_.empty())
+      lines.push_back({"report", oneLine(displayPath(fs::path(report_) / "report.html"))});
     if (!outcome->why_larger.empty()) {
       const auto input = static_cast<double>(subject->asset.input_bytes);
       lines.push_back(
           {"larger", fmt::format("than the input ({}): it adds {}", humanBytes(input), outcome->why_larger)});
     }
     console.table(lines);
-    return saveJson(console, session.common.json, json);
+    if (auto saved = saveJson(console, session.common.json, json); !saved) return saved;
+    // The page takes what it has not got yet.
+    if (live != nullptr) live->waitForPages(kPagesSeconds, interrupted);
+    return {};
   }
 
  private:
+  /// How long the end of a fit waits for pages that look at it.
+  static constexpr double kPagesSeconds = 20;
+
+  static void tellPage(LiveFit& live, const Result<FitOutcome>& outcome, const Session& session) {
+    if (!outcome) {
+      live.failed(oneLine(outcome.error().message));
+      live.waitForPages(1, [] { return false; });
+      return;
+    }
+    std::vector<std::pair<std::string, std::string>> figures;
+    for (const auto& [label, value] : fitRows(*outcome))
+      figures.emplace_back(label, value);
+    figures.emplace_back("command", session.command);
+    live.done(outcome->bytes, std::move(figures));
+  }
+
   /// Channels as they were named, with the weights that were given after a colon.
   Result<ChannelLayout> chosenChannels(const LoadedAsset& subject) const {
     std::vector<std::string> names;
@@ -292,6 +359,13 @@ class Fit : public Verb {
     session.files.writes(job.control.checkpoint, "the checkpoint");
     session.files.locks(job.output);
     session.files.locks(job.control.checkpoint);
+    if (app_->count("--report") > 0 && report_.empty())
+      return usageError("--report: the name of the folder is empty; see 'heatskin fit --help'");
+    session.files.writesInto(report_, evaluationFiles(), "--report");
+    for (const char* option : {"--live-port", "--open"}) {
+      if (app_->count(option) > 0 && !live_)
+        return usageError(fmt::format("{} applies to --live; give both or leave it out", option));
+    }
     job.control.checkpoint_interval_s = interval_;
     job.evaluate = !no_eval_;
     job.charts = !no_charts_;
@@ -405,7 +479,7 @@ class Fit : public Verb {
   CLI::App* app_ = nullptr;
   FitJob job_;
   std::vector<std::string> channels_;
-  std::string asset_, output_, config_file_, checkpoint_, resume_, filter_;
+  std::string asset_, output_, config_file_, checkpoint_, resume_, filter_, report_;
   std::string method_, preset_ = "default";
   std::vector<std::string> assignments_;
   std::int64_t steps_ = 0, max_kernels_ = 0;
@@ -413,6 +487,8 @@ class Fit : public Verb {
   double target_psnr_ = 0, max_seconds_ = 0;
   double interval_ = 10;
   std::string fallback_ = "texture";
+  int live_port_ = 0;
+  bool live_ = false, open_ = false;
   bool no_eval_ = false, keep_textures_ = false, extras_ = false, no_charts_ = false, no_variants_ = false;
 };
 

@@ -14,6 +14,7 @@
 #include "heatskin/base/result.h"
 #include "heatskin/io/reference.h"
 #include "heatskin/version.h"
+#include "heatskin/viewing/live_fit.h"
 
 #include "cli/evaluation_page.h"
 #include "cli/inputs.h"
@@ -60,6 +61,8 @@ std::string budgetText(const FitOutcome& outcome) {
         return fmt::format("stopped at the limit of {:g} seconds", budget.max_seconds);
       case StoppedBy::kNoGain:
         return "stopped because more kernels bring little";
+      case StoppedBy::kAsked:
+        return "ended from its page";
       case StoppedBy::kSteps:
         break;
     }
@@ -69,6 +72,23 @@ std::string budgetText(const FitOutcome& outcome) {
                      why(), counted(fit.history.stages.size(), "stage", "stages"), fixed(last.psnr, 1),
                      humanSeconds(4 * last.seconds), fixed(gainPerFourfold(fit.history.stages), 1));
 }
+
+/// Progress on the console, whose phases a page hears of, too.
+class WatchedProgress : public Progress {
+ public:
+  WatchedProgress(Console& console, LiveFit* live) : console_(console), live_(live) {}
+  void begin(std::string_view phase, std::size_t total) override {
+    if (live_ != nullptr) live_->phase(phase);
+    console_.begin(phase, total);
+  }
+  void update(std::size_t done, std::string_view detail) override { console_.update(done, detail); }
+  void end() override { console_.end(); }
+  bool cancelled() const override { return console_.cancelled(); }
+
+ private:
+  Console& console_;
+  LiveFit* live_;
+};
 
 Error interruptedError(const Session& session, const FitJob& job, const FitResult& fit) {
   const bool resumes = job.control.resume != Resume::kNo;
@@ -96,11 +116,18 @@ Error unsavedError(const FitJob& job, const Error& error) {
 
 }  // namespace
 
-Result<FitOutcome> runFit(Session& session, const LoadedAsset& asset, FitJob job) {
+Result<FitOutcome> runFit(Session& session, const LoadedAsset& asset, FitJob job, LiveFit* live) {
   Console& console = session.console;
+  WatchedProgress watched(console, live);
   // From here on a signal finds something worth keeping: the state, and then the product.
   if (!job.control.checkpoint.empty()) session.graceful.emplace();
-  job.control.progress = &console;
+  job.control.progress = &watched;
+  if (live != nullptr) {
+    job.control.watch = [&](const FitMoment& moment) {
+      live->watch(moment, [&] { return console.cancelled(); });
+    };
+    job.control.finish = [live] { return live->finishAsked(); };
+  }
   job.control.write = [](const std::filesystem::path& path, std::span<const std::uint8_t> bytes) {
     return saveBytes(path, bytes);
   };
@@ -115,6 +142,12 @@ Result<FitOutcome> runFit(Session& session, const LoadedAsset& asset, FitJob job
     return outcome.error().code == error_code::kNotSaved ? unsavedError(job, outcome.error())
                                                          : outcome.error();
   if (!outcome->fit.complete) return interruptedError(session, job, outcome->fit);
+  if (outcome->fit.stopped_by == StoppedBy::kAsked) {
+    console.warning(
+        fmt::format("ended from its page after {}; the product has the kernels of that moment{}",
+                    counted(static_cast<std::size_t>(outcome->fit.steps_done), "step", "steps"),
+                    job.control.checkpoint.empty() ? "" : ", and --resume would continue the fit"));
+  }
   if (interrupted() && job.evaluate && !outcome->evaluation) {
     if (!session.graceful) return failure("interrupted", error_code::kCancelled);
     console.warning(
@@ -245,71 +278,16 @@ ReportPage::Rows fitRows(const FitOutcome& outcome) {
   return rows;
 }
 
-ReportPage::Rows profileRows(const FitOutcome& outcome) {
-  ReportPage::Rows rows;
-  for (const auto& [name, seconds] : wallProfile(outcome.fit.history)) {
-    const double share = 100 * seconds / std::max(1e-9, outcome.fit.history.optimise_seconds);
-    rows.emplace_back(name, fmt::format("{} ({:.0f} %)", humanSeconds(seconds), share));
-  }
-  return rows;
-}
-
-std::string lossCurve(const FitHistory& history) {
-  constexpr double kWidth = 720, kHeight = 260, kLeft = 60, kRight = 15, kTop = 12, kBottom = 34;
-  constexpr std::size_t kPoints = 300;
-  // Geometric means over equal parts of the run: a batch's loss is noisy.
-  const std::vector<float>& losses = history.losses;
-  std::vector<double> levels;
-  const std::size_t points = std::min(kPoints, losses.size());
-  for (std::size_t p = 0; p < points; ++p) {
-    const std::size_t begin = p * losses.size() / points, end = (p + 1) * losses.size() / points;
-    double sum = 0;
-    for (std::size_t i = begin; i < end; ++i)
-      sum += std::log10(std::max(1e-12, static_cast<double>(losses[i])));
-    levels.push_back(sum / static_cast<double>(end - begin));
-  }
-  if (levels.empty()) levels.push_back(0);
-  const auto [low_it, high_it] = std::minmax_element(levels.begin(), levels.end());
-  const double low = *low_it - 0.05, high = std::max(*high_it + 0.05, low + 0.2);
-  const auto x = [&](double fraction) { return kLeft + fraction * (kWidth - kLeft - kRight); };
-  const auto y = [&](double level) {
-    return kTop + (high - level) / (high - low) * (kHeight - kTop - kBottom);
-  };
-
-  std::string svg = fmt::format(
-      R"(<svg viewBox="0 0 {} {}" role="img" aria-label="Loss over the steps" font-family="inherit" )"
-      R"(font-size="12" fill="currentColor">)",
-      kWidth, kHeight);
-  const auto text = [&](double at_x, double at_y, std::string_view anchor, std::string_view what) {
-    svg += fmt::format(R"(<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>)", at_x, at_y, anchor, what);
-  };
-  // 1, 2 and 5 of each decade that is seen.
-  for (int decade = static_cast<int>(std::floor(low)); decade <= static_cast<int>(std::ceil(high));
-       ++decade) {
-    for (const int digit : {1, 2, 5}) {
-      const double level = decade + std::log10(digit);
-      if (level < low || level > high) continue;
-      svg += fmt::format(R"(<line x1="{0:.1f}" x2="{1:.1f}" y1="{2:.1f}" y2="{2:.1f}" stroke="currentColor" )"
-                         R"(stroke-opacity="0.15"/>)",
-                         kLeft, kWidth - kRight, y(level));
-      text(kLeft - 6, y(level) + 4, "end", fmt::format("{:g}", std::pow(10.0, level)));
-    }
-  }
-  for (int quarter = 0; quarter <= 4; ++quarter) {
-    const double fraction = quarter / 4.0;
-    text(x(fraction), kHeight - kBottom + 18,
-         quarter == 0   ? "start"
-         : quarter == 4 ? "end"
-                        : "middle",
-         grouped(static_cast<std::size_t>(std::lround(fraction * static_cast<double>(losses.size())))));
-  }
-  text(x(0.5), kHeight - 3, "middle", "step");
-  svg += R"(<polyline fill="none" stroke="currentColor" stroke-width="1.6" points=")";
-  for (std::size_t p = 0; p < levels.size(); ++p) {
-    const double fraction = (static_cast<double>(p) + 0.5) / static_cast<double>(levels.size());
-    svg += fmt::format("{:.1f},{:.1f} ", x(fraction), y(levels[p]));
-  }
-  return svg + R"("/></svg>)";
+std::vector<ReportPage::Bar> profileBars(const FitOutcome& outcome) {
+  std::vector<ReportPage::Bar> bars;
+  const double all = std::max(1e-9, outcome.fit.history.optimise_seconds);
+  double longest = 1e-9;
+  for (const auto& [name, seconds] : wallProfile(outcome.fit.history))
+    longest = std::max(longest, seconds);
+  for (const auto& [name, seconds] : wallProfile(outcome.fit.history))
+    bars.push_back(
+        {name, fmt::format("{} ({:.0f} %)", humanSeconds(seconds), 100 * seconds / all), seconds / longest});
+  return bars;
 }
 
 }  // namespace heatskin::cli

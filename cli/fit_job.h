@@ -2,7 +2,7 @@
 
 // A fit as the verbs fit and demo run and show it.
 
-#include <string>
+#include <vector>
 
 #include "heatskin/base/result.h"
 #include "heatskin/pipeline/pipeline.h"
@@ -11,11 +11,16 @@
 #include "cli/report_page.h"
 #include "cli/verb.h"
 
+namespace heatskin {
+class LiveFit;
+}
+
 namespace heatskin::cli {
 
 /// fitProduct() with the session's console, files and signals. Ctrl-C saves the checkpoint; the error then
 /// has the command that resumes.
-Result<FitOutcome> runFit(Session& session, const LoadedAsset& asset, FitJob job);
+/// `live`: who watches it, or null.
+Result<FitOutcome> runFit(Session& session, const LoadedAsset& asset, FitJob job, LiveFit* live = nullptr);
 
 /// Everything about the fit under the keys of DESIGN, and more.
 Json fitJson(const LoadedAsset& asset, const FitJob& job, const FitOutcome& outcome);
@@ -24,9 +29,6 @@ Json fitJson(const LoadedAsset& asset, const FitJob& job, const FitOutcome& outc
 ReportPage::Rows fitRows(const FitOutcome& outcome);
 
 /// Wall-clock seconds by phase; they add up to the time of the optimisation.
-ReportPage::Rows profileRows(const FitOutcome& outcome);
-
-/// The loss over the steps as an SVG drawing, logarithmic.
-std::string lossCurve(const FitHistory& history);
+std::vector<ReportPage::Bar> profileBars(const FitOutcome& outcome);
 
 }  // namespace heatskin::cli

@@ -20,6 +20,7 @@ constexpr VerbEntry kVerbs[] = {
      "Draw an asset or a product: views, turntable, contact sheet, error and coverage maps, UV atlas",
      makeRender},
     {"view", "Show products in a web browser, beside what they were fitted to", makeView},
+    {"gallery", "Write an index page of many products, with pictures and figures", makeGallery},
     {"rd", "Compare kernels with UV textures and vertex colours: quality against bytes and seconds", makeRd},
     {"import", "Make a product from a model of the HKTex authors", makeImport},
     {"bake", "Turn the kernels of a product into ordinary textures or vertex values", makeBake},

@@ -10,30 +10,17 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 
 #include "heatskin/base/files.h"
 #include "heatskin/viewing/page.h"
 #include "heatskin/viewing/server.h"
 
+#include "cli/browser.h"
 #include "cli/interrupt.h"
 #include "cli/verb.h"
 
-extern char** environ;  // NOLINT: POSIX names it so
-
 namespace heatskin::cli {
 namespace {
-
-/// The system's browser; a machine without one is not an error.
-bool openInBrowser(const std::string& address) {
-  std::string program = "xdg-open", argument = address;
-  char* arguments[] = {program.data(), argument.data(), nullptr};
-  pid_t child = 0;
-  if (posix_spawnp(&child, program.c_str(), nullptr, nullptr, arguments, environ) != 0) return false;
-  int status = 0;
-  return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
 
 class View : public Verb {
  public:

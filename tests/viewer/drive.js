@@ -25,6 +25,16 @@ async function open({ hash = '', viewport = { width: 460, height: 300 }, ...opti
   return page;
 }
 
+/** Any page. */
+async function plain(options) {
+  const page = await browser.newPage(options);
+  page.setDefaultTimeout(PATIENCE);
+  page.on('pageerror', (error) => problems.push(String(error)));
+  page.on('console', (message) => { if (message.type() === 'error' && !/ERR_CONNECTION_REFUSED/.test(message.text())) problems.push(message.text()); });
+  await page.goto(address);
+  return page;
+}
+
 const ready = (page) => page.waitForFunction(() => document.querySelectorAll('#statistics dd').length > 2 &&
   document.getElementById('progress').hidden, undefined, { timeout: PATIENCE });
 const settle = (page) => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 50)))));
@@ -52,7 +62,7 @@ const jobs = {
   /** Every view and every comparison. */
   async views() {
     const page = await open(), out = {};
-    for (const [id, how] of [['mode', 'kernels'], ['compare', 'unlit']]) {
+    for (const [id, how] of [['environment', ''], ['mode', ''], ['compare', 'unlit']]) {
       if (id === 'compare') await page.selectOption('#mode', how);
       const values = await page.locator(`#${id} option:not([disabled])`).evaluateAll((options) => options.map(({ value }) => value));
       for (const value of values) {
@@ -155,6 +165,149 @@ const jobs = {
       out[colorScheme] = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120))}`);
       await page.screenshot({ path: path.join(folder, `${colorScheme}.png`) });
     }
+    return out;
+  },
+
+  /** A thousand pixels: the triangle and the point behind each, and its colour as it is drawn. */
+  async probes() {
+    const page = await open({ hash: 'mode=unlit', viewport: { width: 900, height: 500 } });
+    await page.selectOption('#background', 'black');
+    await settle(page);
+    const found = await page.evaluate(async () => {
+      const { stage } = globalThis.heatskinViewer, bitmap = await createImageBitmap(await stage.picture(0, false));
+      const canvas = new OffscreenCanvas(bitmap.width, bitmap.height), context = canvas.getContext('2d');
+      context.drawImage(bitmap, 0, 0);
+      const { data, width, height } = context.getImageData(0, 0, bitmap.width, bitmap.height), box = stage.canvas.getBoundingClientRect(), out = [];
+      for (let i = 0; i < 60000 && out.length < 1000; ++i) {
+        const x = Math.floor(width * ((0.5 + i * 0.7548776662) % 1)), y = Math.floor(height * ((0.5 + i * 0.569840291) % 1)), at = 4 * (y * width + x);
+        if (data[at] + data[at + 1] + data[at + 2] === 0) continue;
+        const pick = (u, v) => stage.pick((x + u) * box.width / width, (y + v) * box.height / height), hit = pick(0.5, 0.5);
+        // Pixels that show two triangles show the mean of both.
+        if (!hit || [[0, 0], [1, 0], [0, 1], [1, 1]].some(([u, v]) => pick(u, v)?.triangle !== hit.triangle)) continue;
+        // Rasterisers place corners to a sixteenth of a pixel (WebGL2 asks for four bits): so much uncertainty has a point.
+        const around = [[0, 0], [-1, 0], [1, 0], [0, -1], [0, 1]].map(([u, v]) => pick(0.5 + u / 16, 0.5 + v / 16));
+        out.push({ points: around.map(({ triangle, barycentric }) => [triangle, ...barycentric]), color: [0, 1, 2].map((c) => data[at + c] / 255) });
+      }
+      return out;
+    });
+    return { found };
+  },
+
+  /** How far pictures from afar are from the mean of very many, in 8-bit levels; and with how many each is made. */
+  async afar() {
+    const page = await open({ hash: 'mode=unlit', viewport: { width: 500, height: 300 } });
+    return { errors: await page.evaluate(async () => {
+      const { stage } = globalThis.heatskinViewer, pixels = {};
+      stage.zoom(3);
+      for (const samples of [256, 32, 4, 1]) {
+        Object.assign(stage, { mostSamples: samples, exactSamples: true });
+        const bitmap = await createImageBitmap(await stage.picture(0, false)), canvas = new OffscreenCanvas(bitmap.width, bitmap.height), context = canvas.getContext('2d');
+        context.drawImage(bitmap, 0, 0);
+        pixels[samples] = context.getImageData(0, 0, bitmap.width, bitmap.height).data;
+      }
+      const ground = pixels[256].slice(0, 3), out = {};
+      for (const samples of [32, 4, 1]) {
+        let sum = 0, count = 0;
+        for (let i = 0; i < pixels[256].length; i += 4) {
+          if ([0, 1, 2].every((c) => Math.abs(pixels[256][i + c] - ground[c]) < 3)) continue;  // background
+          ++count;
+          for (let c = 0; c < 3; ++c) sum += (pixels[samples][i + c] - pixels[256][i + c]) ** 2;
+        }
+        out[samples] = { rms: Math.sqrt(sum / (3 * count)), pixels: count };
+      }
+      return out;
+    }) };
+  },
+
+  /** A fit that goes on: frames come, it waits and goes on, ends as it is, and its history stays. */
+  async live() {
+    const page = await plain({ viewport: { width: 1000, height: 760 } });
+    const step = () => page.evaluate(() => document.getElementById('live-figures').textContent.match(/Step([\d,]+)/)?.[1].replaceAll(',', '') ?? '-1').then(Number);
+    await page.waitForFunction(() => document.getElementById('live-frame-says').textContent !== '');
+    await page.screenshot({ path: path.join(folder, 'live.png') });
+    await page.click('#live-pause');
+    await page.waitForFunction(() => document.getElementById('live-phase').textContent === 'Paused');
+    await page.waitForTimeout(1200);
+    const paused = await step();
+    await page.waitForTimeout(1500);
+    const still = await step();
+    await page.click('#live-pause');
+    await page.waitForFunction((from) => Number(document.getElementById('live-figures').textContent.match(/Step([\d,]+)/)[1].replaceAll(',', '')) > from, paused);
+    await page.waitForFunction(() => Number(document.getElementById('live-frame').max) >= 2);
+    await page.click('#live-finish');
+    await page.waitForFunction(() => document.getElementById('live-phase').textContent.startsWith('Ended'));
+    await page.waitForFunction(() => document.getElementById('live-frame-says').textContent.startsWith('product'));
+    const last = await colors(page, 'live_ended'), frames = Number(await page.inputValue('#live-frame'));
+    // The program has gone; the history is still there.
+    await page.waitForTimeout(1500);
+    await page.fill('#live-frame', '0');
+    await page.waitForFunction(() => document.getElementById('live-frame-says').textContent.startsWith('step'));
+    const first = await colors(page, 'live_first'), curve = await page.locator('#live-psnr .curve').getAttribute('points');
+    return { paused, still, frames, first, last, curve: curve.split(' ').length, result: await page.textContent('#live-result') };
+  },
+
+  /** A report: slider, layers, views, the viewer inside of it, a phone, what axe finds. */
+  async report() {
+    const out = {};
+    for (const colorScheme of ['light', 'dark']) {
+      const page = await plain({ colorScheme, viewport: { width: 1000, height: 800 } });
+      await page.addScriptTag({ path: path.join(packages, 'node_modules', 'axe-core', 'axe.min.js') });
+      const { violations } = await page.evaluate(() => window.axe.run());
+      out[colorScheme] = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120))}`);
+      await page.screenshot({ path: path.join(folder, `report_${colorScheme}.png`), fullPage: true });
+      await page.close();
+    }
+    const page = await plain({ viewport: { width: 1000, height: 800 } }), stack = page.locator('.compare .stack').first();
+    const shown = () => stack.evaluate((element) => [...element.querySelectorAll('img')].flatMap((image, i) => image.className ? [`${i}:${image.className}`] : []));
+    out.before = await shown();
+    await stack.locator('input').fill('25');
+    out.split = await stack.evaluate((element) => element.style.getPropertyValue('--split'));
+    await page.selectOption('.compare select.right >> nth=0', 'error');
+    await page.locator('.compare .views button').nth(3).click();
+    out.after = await shown();
+    out.curves = await page.locator('figure svg polyline, figure svg line').count();
+    out.viewer = await page.locator('.page button').count();
+    if (out.viewer > 0) {
+      await page.click('.page button');
+      const inner = page.frameLocator('.page iframe');
+      await inner.locator('#statistics dd').nth(4).waitFor();
+      await page.waitForTimeout(1500);
+      await page.setViewportSize({ width: 1000, height: 800 });
+      await page.screenshot({ path: path.join(folder, 'report_viewer.png') });
+      out.inside = await inner.locator('#statistics').textContent();
+    }
+    await page.close();
+    const phone = await plain({ viewport: { width: 360, height: 700 }, hasTouch: true, isMobile: true });
+    out.widths = await phone.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    await phone.screenshot({ path: path.join(folder, 'report_phone.png') });
+    return out;
+  },
+
+  /** A gallery: cards, order, search, a phone, what axe finds. */
+  async gallery() {
+    const out = {};
+    for (const colorScheme of ['light', 'dark']) {
+      const page = await plain({ colorScheme, viewport: { width: 1000, height: 800 } });
+      await page.addScriptTag({ path: path.join(packages, 'node_modules', 'axe-core', 'axe.min.js') });
+      const { violations } = await page.evaluate(() => window.axe.run());
+      out[colorScheme] = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120))}`);
+      await page.screenshot({ path: path.join(folder, `gallery_${colorScheme}.png`), fullPage: true });
+      await page.close();
+    }
+    const page = await plain({ viewport: { width: 1000, height: 800 } });
+    const names = () => page.locator('.card:not([hidden]) h2').allTextContents();
+    out.names = await names();
+    await page.selectOption('#sort', 'kernels');
+    out.falling = await names();
+    await page.click('#order');
+    out.rising = await names();
+    await page.fill('#search', 'BROKEN');
+    out.found = await names();
+    out.count = await page.textContent('#count');
+    out.pictures = await page.locator('.card img').evaluateAll((images) => Promise.all(images.map((image) => image.decode().then(() => image.naturalWidth, () => 0))));
+    const phone = await plain({ viewport: { width: 360, height: 700 }, hasTouch: true, isMobile: true });
+    out.widths = await phone.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    await phone.screenshot({ path: path.join(folder, 'gallery_phone.png') });
     return out;
   },
 

@@ -1,6 +1,6 @@
 """`heatskin view`: its server, its exported pages, and the viewer in headless Chromium.
 
-    viewer_test.py HEATSKIN PACKAGES_FOLDER server|page [PICTURES_FOLDER]
+    viewer_test.py HEATSKIN PACKAGES_FOLDER server|page [PICTURES_FOLDER [TEST...]]
 
 Exits with 77 (skipped) and says why when the program was built without the page, or node, npm, the packages or Chromium are not to be had.
 """
@@ -50,9 +50,11 @@ def prepare():
 
 
 class Server:
+    verb = "view"
+
     def __init__(self, *arguments):
-        self.process = subprocess.Popen([HEATSKIN, "view", *arguments, "-q"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.address = self.process.stdout.readline().strip()
+        self.process = subprocess.Popen([HEATSKIN, self.verb, *arguments, "-q"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.address = (self.process.stdout if self.verb == "view" else self.process.stderr).readline().strip()
         parts = urllib.parse.urlparse(self.address)
         self.host, self.port, self.path = parts.hostname, parts.port, parts.path
 
@@ -75,7 +77,87 @@ class Server:
         self.process.stderr.close()
 
 
+class LiveServer(Server):
+    """A fit that is watched; leaving waits for its end."""
+    verb = "fit"
+
+    def state(self):
+        status, _, body = self.get(f"{self.path}live/state")
+        assert status == 200, status
+        return json.loads(body)
+
+    def command(self, name, **headers):
+        return self.get(f"{self.path}live/{name}", "POST", **headers)[0]
+
+    def __exit__(self, *_):
+        self.out, self.err = self.process.communicate(timeout=600)
+        self.code = self.process.returncode
+
+
 class ServerTest(unittest.TestCase):
+    def test_a_watched_fit_writes_the_same_bytes_paused_or_not(self):
+        fit = [path("pumpkin.glb"), "--preset", "compact", "--kernels", "400", "--steps", "400", "--no-eval"]
+        run([HEATSKIN, "fit", *fit, "-o", path("alone.glb"), "-q"])
+        with LiveServer(*fit, "-o", path("watched.glb"), "--live") as server:
+            while server.state()["step"] == 0:
+                time.sleep(0.01)
+            self.assertEqual(server.command("pause"), 204)
+            time.sleep(0.3)
+            before = server.state()
+            time.sleep(0.5)
+            after = server.state()
+            self.assertTrue(after["paused"])
+            self.assertLess(before["step"], 400)
+            self.assertEqual(before["step"], after["step"])
+            self.assertGreater(len(after["frames"]), 0)
+            number = after["frames"][0]["number"]
+            status, headers, body = server.get(f"{server.path}live/frames/{number}.glb")
+            self.assertEqual((status, body[:4], len(body)), (200, b"glTF", after["frames"][0]["bytes"]))
+            open(path("frame.glb"), "wb").write(body)
+            # Nobody else is obeyed.
+            self.assertEqual(server.command("resume", Origin="http://evil.example"), 404)
+            self.assertEqual(server.command("resume", Host="evil.example"), 404)
+            self.assertEqual(server.get("/live/resume", "POST")[0], 404)
+            self.assertEqual(server.command("format-disk"), 404)
+            for wrong in ["live/frames/999.glb", "live/frames/.glb", "live/frames/-1.glb", "live/frames/0.glb.glb", "live/frames/0", "live/", "live"]:
+                self.assertEqual(server.get(f"{server.path}{wrong}")[0], 404, wrong)
+            self.assertGreaterEqual(server.get(f"{server.path}live/pause", "POST", **{"Content-Length": "99999999"})[0], 400)
+            self.assertTrue(server.state()["paused"])
+            self.assertEqual(server.command("resume", Origin=f"http://{server.host}:{server.port}"), 204)
+        self.assertEqual(server.code, 0, server.err)
+        self.assertEqual(open(path("watched.glb"), "rb").read(), open(path("alone.glb"), "rb").read())
+        self.assertEqual(open(path("watched.toml"), "rb").read(), open(path("alone.toml"), "rb").read())
+        open(path("one.csv"), "w").write("0,0.2,0.3,0.5\n")
+        run([HEATSKIN, "query", path("frame.glb"), "--points", path("one.csv"), "-q"])  # a frame is a product
+
+    def test_a_watched_fit_can_end_as_it_is_and_go_on(self):
+        fit = [path("pumpkin.glb"), "--preset", "compact", "--kernels", "400", "--steps", "3000", "--no-eval", "-o", path("ended.glb")]
+        with LiveServer(*fit, "--live", "--json", path("ended.json")) as server:
+            while server.state()["step"] < 20:
+                time.sleep(0.01)
+            self.assertEqual(server.command("finish"), 204)
+        self.assertEqual(server.code, 0, server.err)
+        found = json.load(open(path("ended.json")))
+        self.assertEqual(found["stopped_by"], "asked")
+        self.assertTrue(20 <= found["steps"] < 3000, found["steps"])
+        run([HEATSKIN, "inspect", path("ended.glb"), "-q"])
+        self.assertTrue(os.path.exists(path("ended.glb.checkpoint")))
+        run([HEATSKIN, "fit", *fit, "--resume", "-q", "--json", path("ended.json")])
+        found = json.load(open(path("ended.json")))
+        self.assertEqual((found["steps"], found["stopped_by"]), (3000, "steps"))
+        self.assertFalse(os.path.exists(path("ended.glb.checkpoint")))
+
+    def test_a_watched_fit_still_hears_ctrl_c_while_it_is_paused(self):
+        with LiveServer(path("pumpkin.glb"), "--preset", "compact", "--kernels", "400", "--steps", "3000", "--no-eval", "-o", path("stopped.glb"), "--live") as server:
+            while server.state()["step"] < 1:
+                time.sleep(0.01)
+            server.command("pause")
+            time.sleep(0.2)
+            server.process.send_signal(signal.SIGINT)
+        self.assertEqual(server.code, 130, server.err)
+        self.assertTrue(os.path.exists(path("stopped.glb.checkpoint")))
+        self.assertFalse(os.path.exists(path("stopped.glb")))
+
     def test_serves_the_page_and_the_files_alone(self):
         with Server(path("fit.glb"), "--reference", path("pumpkin.glb")) as server:
             self.assertEqual(server.host, "127.0.0.1")
@@ -169,7 +251,8 @@ class PageTest(unittest.TestCase):
     def test_every_view_shows_something(self):
         colors = self.drive("views")["colors"]
         self.assertTrue({"mode lit", "mode unlit", "mode footprints", "mode coverage", "mode faces", "mode channel:base_color", "compare side",
-                         "compare slider", "compare difference", "wireframe"} <= set(colors), colors)
+                         "compare slider", "compare difference", "compare error", "wireframe", "environment sky", "environment studio",
+                         "environment even"} <= set(colors), colors)
         self.assertGreater(min(count for name, count in colors.items() if name != "mode coverage"), 50, colors)
 
     def test_picked_colors_are_those_of_query(self):
@@ -184,6 +267,77 @@ class PageTest(unittest.TestCase):
         planted = [abs(a - b) for p, row in zip(found, rows[1:]) for a, b in zip(p["color"], row)]
         self.assertGreater(max(planted), LEVEL)
         self.assertTrue(all(1 <= p["rows"] <= 12 for p in found))
+
+    def test_drawn_colors_are_those_of_query(self):
+        found = self.drive("probes")["found"]
+        self.assertEqual(len(found), 1000)
+        lines = [",".join(map(repr, point)) for p in found for point in p["points"]]
+        open(path("probed.csv"), "w").write("face,b0,b1,b2\n" + "\n".join(lines) + "\n")
+        run([HEATSKIN, "query", path("fit.glb"), "--points", path("probed.csv"), "-o", path("drawn.csv"), "-q"])
+        rows = [list(map(float, line.split(","))) for line in open(path("drawn.csv")).read().split()[1:]]
+        around = [rows[i:i + 5] for i in range(0, len(rows), 5)]
+
+        def apart(drawn, near):
+            """From the range of the colours around a point."""
+            return max(max(min(c) - x, x - max(c), 0) for x, c in zip(drawn, zip(*near)))
+        errors = [apart(p["color"], near) for p, near in zip(found, around)]
+        print("8-bit levels between drawn and queried colours:", round(255 * max(errors), 3), "at most,",
+              round(255 * sorted(max(abs(a - b) for a, b in zip(p["color"], near[0])) for p, near in zip(found, around))[500], 3), "in the median")
+        self.assertLessEqual(max(errors), LEVEL)
+        self.assertGreater(max(apart(p["color"], near) for p, near in zip(found, around[1:])), LEVEL, "a planted error is not seen")
+
+    def test_pictures_from_afar_do_not_alias(self):
+        errors = self.drive("afar")["errors"]
+        self.assertGreater(errors["1"]["pixels"], 200)
+        print("8-bit levels from 256 samples, seen from afar:", {n: round(e["rms"], 2) for n, e in errors.items()})
+        self.assertLess(errors["32"]["rms"], 0.3 * errors["1"]["rms"])
+        self.assertLess(errors["4"]["rms"], errors["1"]["rms"])
+
+    def test_live_fit(self):
+        with LiveServer(path("pumpkin.glb"), "--preset", "compact", "--kernels", "1000", "--steps", "20000", "--no-eval", "-o", path("live.glb"), "--live") as server:
+            found = self.drive("live", address=server.address)
+        self.assertEqual(server.code, 0, server.err)
+        self.assertEqual(found["paused"], found["still"])
+        self.assertGreater(found["frames"], 1)
+        self.assertGreater(found["curve"], 10)
+        self.assertGreater(min(found["first"], found["last"]), 50)
+        self.assertIn("kernels", found["result"])
+        self.assertTrue(os.path.exists(path("live.glb")))
+
+    def test_reports(self):
+        run([HEATSKIN, "fit", path("pumpkin.glb"), "-o", path("reported.glb"), "--preset", "compact", "--kernels", "1500", "--steps", "40",
+             "--report", path("reported_report"), "--json", path("reported.json"), "-q"])
+        page = path("reported_report/report.html")
+        self.assertLess(os.path.getsize(page), 3e6)
+        found = self.drive("report", address="file://" + page)
+        self.assertEqual((found["light"], found["dark"]), ([], []))
+        self.assertEqual(found["before"], ["0:left", "1:right"])
+        self.assertEqual(found["split"], "25%")
+        self.assertEqual(found["after"], ["12:left", "14:right"])
+        self.assertEqual(found["viewer"], 1)
+        self.assertIn("Kernels", found["inside"])
+        self.assertLessEqual(found["widths"][0], found["widths"][1])
+        text = open(page).read()
+        self.assertNotIn("http://", text.replace("http://www.w3.org", ""))
+
+    def test_galleries(self):
+        folder = path("gallery")
+        os.makedirs(folder)
+        run([HEATSKIN, "fit", path("pumpkin.glb"), "-o", folder + "/small.glb", "--preset", "compact", "--kernels", "300", "--steps", "10", "--json", folder + "/small.json", "-q"])
+        shutil.copy(path("fit.glb"), folder + "/large.glb")
+        open(folder + "/broken <one>.glb", "wb").write(open(path("fit.glb"), "rb").read()[:5000])
+        shutil.copy(path("pumpkin.glb"), folder + "/plain.glb")
+        outcome = json.loads(run([HEATSKIN, "gallery", folder, "--json", "-", "-q"]))
+        self.assertEqual((outcome["products"], outcome["broken"], outcome["left_out"]), (2, 1, 1))
+        found = self.drive("gallery", address="file://" + folder + "/index.html")
+        self.assertEqual((found["light"], found["dark"]), ([], []))
+        self.assertEqual(found["names"], ["broken <one>.glb", "large.glb", "small.glb"])
+        self.assertEqual(found["falling"], ["large.glb", "small.glb", "broken <one>.glb"])
+        self.assertEqual(found["rising"], ["small.glb", "large.glb", "broken <one>.glb"])
+        self.assertEqual(found["found"], ["broken <one>.glb"])
+        self.assertIn("1 of 3", found["count"])
+        self.assertEqual(found["pictures"], [288, 288])
+        self.assertLessEqual(found["widths"][0], found["widths"][1])
 
     def test_budget(self):
         found = self.drive("budget")
@@ -287,5 +441,6 @@ if __name__ == "__main__":
             if installed.returncode != 0:
                 sys.exit(installed.stdout + installed.stderr)
         prepare()
-        suite = unittest.defaultTestLoader.loadTestsFromTestCase(ServerTest if sys.argv[3] == "server" else PageTest)
+        case = ServerTest if sys.argv[3] == "server" else PageTest
+        suite = unittest.TestSuite(map(case, sys.argv[5:])) if len(sys.argv) > 5 else unittest.defaultTestLoader.loadTestsFromTestCase(case)
         sys.exit(0 if unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful() else 1)

@@ -4,8 +4,9 @@ import './style.css';
 import * as THREE from 'three';
 import { bytesOf, givenFiles, type GivenFile, type Progress } from './files';
 import { Budget, css, partsAt } from './kernels';
+import { Live, liveAddress } from './live';
 import { Model } from './model';
-import { Stage, type Comparison } from './stage';
+import { Stage, heatCss, type Comparison } from './stage';
 
 const $ = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 const select = (id: string) => $<HTMLSelectElement>(id);
@@ -14,7 +15,7 @@ const input = (id: string) => $<HTMLInputElement>(id);
 interface Entry { name: string; file: GivenFile | File; original?: GivenFile | File }
 
 class Page {
-  private readonly stage: Stage;
+  readonly stage: Stage;
   private readonly entries: Entry[] = [];
   private kernels?: Model;
   private original?: Model;
@@ -27,10 +28,24 @@ class Page {
     this.stage = new Stage($<HTMLCanvasElement>('canvas'));
     this.stage.onFrame = () => this.statistics();
     this.connect();
+    if (window.parent !== window) this.embed();
     for (const file of givenFiles()) this.entries.push({ name: file.name, file, original: file.original });
     this.list();
     if (this.entries.length > 0) void this.load(this.wanted());
-    else this.say('Drop a product of heatskin or a GLB file here.');
+    else if (liveAddress() === undefined) this.say('Drop a product of heatskin or a GLB file here.');
+    const live = liveAddress();
+    if (live !== undefined) new Live(live, (name, bytes) => this.replace(name, bytes));
+  }
+
+  /** Inside of another page (a report) there is less room, and the file is given. */
+  private embed(): void {
+    const { classList } = document.body;
+    classList.add('embedded');
+    classList.toggle('closed', innerWidth < 820);
+    const panel = $('panel'), told = () => panel.setAttribute('aria-expanded', String(!classList.contains('closed')));
+    panel.hidden = false;
+    told();
+    panel.addEventListener('click', () => { classList.toggle('closed'); told(); });
   }
 
   private wanted(): number {
@@ -76,12 +91,49 @@ class Page {
 
   private adopt(model: Model, original: Model | undefined, variant: string | undefined): void {
     // A file without kernels is its own original.
+    const before = [this.kernels, this.original];
     [this.kernels, this.original] = model.product ? [model, original] : [undefined, original ?? model];
-    this.budget = undefined;
-    this.used = model.product?.kernels.length ?? 0;
+    for (const old of before) if (old && old !== this.kernels && old !== this.original) old.dispose();
     if (model.reason) this.say(`The kernels of ${model.name} cannot be drawn here (the file ${model.reason}): this is its fallback.`);
-    const compare = select('compare');
-    for (const option of Array.from(compare.options)) {
+    this.offer();
+    this.stage.look.comparison = this.kernels ? 'kernels' : 'original';
+    this.stage.show(this.kernels, this.original);
+    if (variant === undefined) this.restore();
+    select('variant').replaceChildren(new Option('Default', ''), ...model.variants.map((name) => new Option(name, name)));
+    select('variant').value = variant ?? '';
+    this.describe(model);
+    this.sync();
+  }
+
+  /** Other kernels in the same view: a fit that goes on. */
+  private async replace(name: string, bytes: ArrayBuffer): Promise<void> {
+    const model = await Model.load(name, bytes), old = this.kernels;
+    if (!model.product) {
+      this.say(`The kernels cannot be drawn here (the file ${model.reason ?? 'has none'}).`);
+      model.dispose();
+      return;
+    }
+    const mode = this.stage.look.mode;
+    this.kernels = model;
+    this.offer();
+    if (!old) {
+      this.stage.look.comparison = this.original ? 'slider' : 'kernels';
+      this.stage.look.mode = 'unlit';
+    } else if (Array.from(select('mode').options).some(({ value }) => value === mode)) {
+      this.stage.look.mode = mode;
+    }
+    this.stage.show(this.kernels, this.original);
+    if (!old) this.restore();
+    old?.dispose();
+    this.describe(model);
+    this.sync();
+  }
+
+  /** The choices there are for what is loaded. */
+  private offer(): void {
+    this.budget = undefined;
+    this.used = this.kernels?.product?.kernels.length ?? 0;
+    for (const option of Array.from(select('compare').options)) {
       option.disabled = option.value === 'kernels' ? !this.kernels : option.value === 'original' ? !this.original : !(this.kernels && this.original);
     }
     const modes = (this.kernels ?? this.original!).modes();
@@ -90,14 +142,11 @@ class Page {
     $('pick').replaceChildren();
     input('budget').value = input('budget').max;
     $('budget-value').textContent = $('budget-says').textContent = '';
-    this.stage.look.comparison = this.kernels ? 'kernels' : 'original';
-    this.stage.show(this.kernels, this.original);
-    if (variant === undefined) this.restore();
-    select('variant').replaceChildren(new Option('Default', ''), ...model.variants.map((name) => new Option(name, name)));
-    select('variant').value = variant ?? '';
+  }
+
+  private describe(model: Model): void {
     $('canvas').setAttribute('aria-label', `3D view of ${model.name}: ${model.triangles.toLocaleString('en')} triangles` +
       (this.used > 0 ? `, ${this.used.toLocaleString('en')} kernels` : ''));
-    this.sync();
   }
 
   /** View and camera from the address; without a camera there, the whole object. */
@@ -109,7 +158,8 @@ class Page {
     const split = Number(from.get('split') ?? NaN);
     if (split >= 0 && split <= 1) look.split = split;
     const samples = Number(from.get('samples') ?? NaN);
-    if (samples >= 1) stage.mostSamples = samples;
+    if (samples >= 1) Object.assign(stage, { mostSamples: Math.min(samples, 1024), exactSamples: true });
+    if (Array.from(select('environment').options).some(({ value }) => value === from.get('light'))) look.environment = from.get('light')!;
     const camera = (from.get('camera') ?? '').split(',').map(Number);
     if (camera.length === 6 && camera.every(Number.isFinite)) {
       stage.camera.position.fromArray(camera, 0);
@@ -124,7 +174,7 @@ class Page {
   private link(): string {
     const { camera, controls, look } = this.stage;
     const hash = new URLSearchParams({
-      file: select('file').value || '0', mode: look.mode, compare: look.comparison, split: look.split.toFixed(3),
+      file: select('file').value || '0', mode: look.mode, compare: look.comparison, split: look.split.toFixed(3), light: look.environment,
       camera: [...camera.position.toArray(), ...controls.target.toArray()].map((x) => Number(x.toPrecision(6))).join(','),
     });
     const address = new URL(location.href);
@@ -140,7 +190,10 @@ class Page {
     select('compare').value = look.comparison;
     input('split').hidden = look.comparison !== 'slider';
     input('split').value = String(100 * look.split);
-    $('gain-label').hidden = look.comparison !== 'difference';
+    select('environment').value = look.environment;
+    $('gain-label').hidden = look.comparison !== 'difference' && look.comparison !== 'error';
+    $('scale').hidden = look.comparison !== 'error';
+    $('scale-most').textContent = `${128 / look.gain}+`;
     for (const [id, text] of [['tag-left', 'Kernels'], ['tag-right', 'Original']]) {
       $(id).textContent = text;
       $(id).hidden = !two;
@@ -244,7 +297,7 @@ class Page {
 
   private async copyLink(): Promise<void> {
     const address = this.link();
-    history.replaceState(null, '', address);
+    try { history.replaceState(null, '', address); } catch { /* pages inside of pages have no address */ }
     try { await navigator.clipboard.writeText(address); } catch { /* it is in the address bar */ }
     $('link').textContent = 'Copied';
     setTimeout(() => { $('link').textContent = 'Copy link'; }, 1500);
@@ -260,6 +313,7 @@ class Page {
       if (side !== (stage.look.comparison === 'side')) stage.frame();  // half of the width, or all of it
     });
     look('gain', () => { stage.look.gain = Number(select('gain').value); });
+    look('environment', () => { stage.look.environment = select('environment').value; });
     look('background', () => { stage.look.background = select('background').value; });
     look('wireframe', () => { stage.look.wireframe = input('wireframe').checked; });
     change('turn', () => { stage.controls.autoRotate = input('turn').checked; this.turn(); });
@@ -361,7 +415,9 @@ function start(): void {
   }
   trial.getExtension('WEBGL_lose_context')?.loseContext();
   THREE.ColorManagement.enabled = true;
-  new Page();
+  $('scale').querySelector('i')!.style.background = `linear-gradient(to right, ${Array.from({ length: 17 }, (_, i) => heatCss(i / 16))})`;
+  // For tests, and for whoever wants to look inside.
+  (globalThis as unknown as { heatskinViewer: Page }).heatskinViewer = new Page();
 }
 
 start();

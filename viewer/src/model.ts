@@ -150,6 +150,21 @@ export class Model {
     this.outlined.heatskinOutlines.value = chosen.length;
   }
 
+  /** Gives back what the graphics memory holds of it. */
+  dispose(): void {
+    const materials = new Set<THREE.Material>(this.made.values());
+    for (const { mesh, loaded } of this.meshes) {
+      mesh.geometry.dispose();
+      materials.add(loaded);
+      for (const child of mesh.children) if (child.userData.wireframe) (child as THREE.LineSegments).geometry.dispose();
+    }
+    for (const material of materials) {
+      for (const value of Object.values(material)) if ((value as THREE.Texture | null)?.isTexture) (value as THREE.Texture).dispose();
+      material.dispose();
+    }
+    this.tables?.dispose();
+  }
+
   setWireframe(on: boolean): void {
     for (const { mesh } of this.meshes) {
       const old = mesh.children.find((child) => child.userData.wireframe);

@@ -5,7 +5,7 @@ import { OrbitControls } from 'three/addons/controls/OrbitControls.js';
 import { RoomEnvironment } from 'three/addons/environments/RoomEnvironment.js';
 import type { Model, Mode } from './model';
 
-export type Comparison = 'kernels' | 'original' | 'side' | 'slider' | 'difference';
+export type Comparison = 'kernels' | 'original' | 'side' | 'slider' | 'difference' | 'error';
 
 export interface Look {
   mode: Mode;
@@ -13,14 +13,18 @@ export interface Look {
   split: number;       // of the slider, 0 to 1
   gain: number;        // of differences
   background: string;  // auto, white, grey, black
+  environment: string;  // room, studio, sky, even
   wireframe: boolean;
 }
 
 /** Pictures of a view at rest are means of this many, each moved by a part of a pixel: textures seen from afar do not alias. */
-const MOST_SAMPLES = 16;
+const MOST_SAMPLES = 32;
 
 /** Frames that take longer than this are not repeated so often: a software renderer stays usable. */
 const SLOW_MS = 250;
+
+/** While something moves: at most so many, and only within so many milliseconds. */
+const MOVING_SAMPLES = 4, MOVING_MS = 12;
 
 /** Low-discrepancy offsets inside a pixel. */
 function offset(i: number): [number, number] {
@@ -38,11 +42,32 @@ uniform sampler2D left, right;
 uniform int comparison;
 uniform float split, gain;
 varying vec2 at;
+
+/** heatColor() of the C++ library (rendering/colormap.cpp), linear. */
+vec3 heat( float t ) {
+  float hue = radians( mix( -72.0, 104.0, pow( t, 0.85 ) ) ), chroma = 0.02 + 0.48 * t * ( 1.0 - t ) + 0.07 * t, light = mix( 0.14, 0.96, t );
+  float a = chroma * cos( hue ), b = chroma * sin( hue );
+  vec3 lms = vec3( light + 0.3963377774 * a + 0.2158037573 * b, light - 0.1055613458 * a - 0.0638541728 * b, light - 0.0894841775 * a - 1.2914855480 * b );
+  lms = lms * lms * lms;
+  return clamp( vec3( 4.0767416621 * lms.x - 3.3077115913 * lms.y + 0.2309699292 * lms.z, -1.2684380046 * lms.x + 2.6097574011 * lms.y - 0.3413193965 * lms.z,
+                      -0.0041960863 * lms.x - 0.7034186147 * lms.y + 1.7076147010 * lms.z ), 0.0, 1.0 );
+}
+
+vec3 encoded( vec3 c ) {
+  c = clamp( c, 0.0, 1.0 );
+  return mix( 1.055 * pow( c, vec3( 1.0 / 2.4 ) ) - 0.055, 12.92 * c, vec3( lessThanEqual( c, vec3( 0.0031308 ) ) ) );
+}
+
 void main() {
   vec4 a = texture2D( left, at ), b = texture2D( right, at );
   if ( comparison == 0 ) gl_FragColor = a;
   else if ( comparison == 1 ) gl_FragColor = b;
   else if ( comparison == 2 ) gl_FragColor = at.x < split ? a : b;
+  else if ( comparison == 4 ) {
+    vec3 apart = abs( encoded( a.rgb / max( a.a, 1e-4 ) ) - encoded( b.rgb / max( b.a, 1e-4 ) ) );
+    float most = max( apart.x, max( apart.y, apart.z ) ) * 255.0 * gain / 128.0;
+    gl_FragColor = vec4( heat( clamp( most, 0.0, 1.0 ) ), 1.0 ) * max( a.a, b.a );
+  }
   else {
     vec3 x = pow( max( a.rgb, 0.0 ), vec3( 1.0 / 2.2 ) ), y = pow( max( b.rgb, 0.0 ), vec3( 1.0 / 2.2 ) );
     vec3 apart = min( gain * abs( x - y ), 1.0 );
@@ -50,6 +75,15 @@ void main() {
   }
 }
 `;
+
+/** The same colour for a page. */
+export function heatCss(t: number): string {
+  const hue = (-72 + 176 * t ** 0.85) * Math.PI / 180, chroma = 0.02 + 0.48 * t * (1 - t) + 0.07 * t, light = 0.14 + 0.82 * t;
+  const a = chroma * Math.cos(hue), b = chroma * Math.sin(hue);
+  const [l, m, s] = [light + 0.3963377774 * a + 0.2158037573 * b, light - 0.1055613458 * a - 0.0638541728 * b, light - 0.0894841775 * a - 1.2914855480 * b].map((x) => x ** 3);
+  const linear = [4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s, -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s, -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s];
+  return `rgb(${linear.map((x) => Math.round(255 * (x <= 0.0031308 ? 12.92 * Math.max(x, 0) : 1.055 * Math.min(x, 1) ** (1 / 2.4) - 0.055)))})`;
+}
 
 const SHOW_FRAGMENT = /* glsl */`
 uniform sampler2D picture;
@@ -66,6 +100,37 @@ void main() {
   gl_FragColor = opaque > 0.5 ? vec4( rgb, 1.0 ) : vec4( gl_FragColor.rgb * alpha, alpha );
 }
 `;
+
+/** Places that light the object: none of them needs a file. */
+function environmentScene(name: string): THREE.Scene {
+  if (name === 'room') return new RoomEnvironment();
+  const scene = new THREE.Scene();
+  const glow = (color: THREE.Color) => new THREE.MeshBasicMaterial({ color, side: THREE.DoubleSide });
+  const around = (material: THREE.Material) => scene.add(new THREE.Mesh(new THREE.SphereGeometry(50, 48, 24), material));
+  if (name === 'sky') {
+    around(new THREE.ShaderMaterial({
+      side: THREE.BackSide, vertexShader: 'varying vec3 way; void main() { way = position; gl_Position = projectionMatrix * modelViewMatrix * vec4( position, 1.0 ); }',
+      fragmentShader: `varying vec3 way;
+        void main() {
+          vec3 d = normalize( way );
+          vec3 sky = mix( vec3( 0.95, 1.0, 1.1 ), vec3( 0.25, 0.48, 0.95 ), pow( max( d.y, 0.0 ), 0.6 ) ), ground = vec3( 0.32, 0.29, 0.25 );
+          float sun = pow( max( dot( d, normalize( vec3( 0.5, 0.7, 0.5 ) ) ), 0.0 ), 220.0 );
+          gl_FragColor = vec4( mix( ground, sky, smoothstep( -0.03, 0.03, d.y ) ) + 32.0 * sun * vec3( 1.0, 0.9, 0.72 ), 1.0 );
+        }`,
+    }));
+  } else if (name === 'studio') {
+    around(glow(new THREE.Color(0.16, 0.16, 0.17)));
+    for (const [x, y, z, size, power] of [[-6, 5, 5, 6, 7], [7, 3, 3, 4, 4], [0, 9, -2, 7, 5], [1, 2, -9, 5, 3]]) {
+      const lamp = new THREE.Mesh(new THREE.PlaneGeometry(size, size), glow(new THREE.Color(power, power, power)));
+      lamp.position.set(x, y, z);
+      lamp.lookAt(0, 0, 0);
+      scene.add(lamp);
+    }
+  } else {
+    around(glow(new THREE.Color(1, 1, 1)));
+  }
+  return scene;
+}
 
 class Quad {
   readonly scene = new THREE.Scene();
@@ -86,11 +151,13 @@ export class Stage {
   readonly camera = new THREE.PerspectiveCamera(35, 1, 0.01, 100);
   readonly controls: OrbitControls;
   readonly renderer: THREE.WebGLRenderer;
-  look: Look = { mode: 'lit', comparison: 'kernels', split: 0.5, gain: 4, background: 'auto', wireframe: false };
+  look: Look = { mode: 'lit', comparison: 'kernels', split: 0.5, gain: 4, background: 'auto', environment: 'room', wireframe: false };
   /** The last frame's time, for the statistics. */
   frameMs = 0;
   onFrame: () => void = () => {};
   mostSamples = MOST_SAMPLES;
+  /** True: mostSamples was asked for, and is taken however slow the renderer is. */
+  exactSamples = false;
 
   private kernels?: Model;
   private original?: Model;
@@ -102,6 +169,7 @@ export class Stage {
                                   { picture: { value: null }, share: { value: 1 } },
                                   { transparent: true, blending: THREE.CustomBlending, blendSrc: THREE.OneFactor, blendDst: THREE.OneFactor });
   private readonly showing = new Quad(SHOW_FRAGMENT, { picture: { value: null }, ground: { value: new THREE.Color() }, opaque: { value: 1 } }, { blending: THREE.NoBlending });
+  private readonly environments = new Map<string, THREE.Texture>();
   private samples = 0;
   private queued = false;
   private center = new THREE.Vector3();
@@ -111,8 +179,6 @@ export class Stage {
     this.renderer = new THREE.WebGLRenderer({ canvas, antialias: false, alpha: true, premultipliedAlpha: true, powerPreference: 'high-performance' });
     this.renderer.autoClear = false;
     this.renderer.setClearColor(0x000000, 0);
-    const room = new THREE.PMREMGenerator(this.renderer).fromScene(new RoomEnvironment(), 0.04).texture;
-    for (const scene of Object.values(this.scenes)) scene.environment = room;
     const target = (samples: number) => new THREE.WebGLRenderTarget(1, 1, { type: THREE.HalfFloatType, samples });
     this.targets = { left: target(4), right: target(4), frame: target(0), sum: new THREE.WebGLRenderTarget(1, 1, { type: THREE.FloatType }) };
     if (!this.renderer.extensions.has('EXT_float_blend')) this.targets.sum.texture.type = THREE.HalfFloatType;
@@ -142,11 +208,25 @@ export class Stage {
 
   /** After a change of `look`. */
   apply(): void {
-    this.kernels?.show(this.look.mode);
-    this.original?.show(this.look.mode);
+    // Errors are those of colours, not of light on them.
+    const mode = this.look.comparison === 'error' && this.look.mode === 'lit' ? 'unlit' : this.look.mode;
+    this.kernels?.show(mode);
+    this.original?.show(mode);
+    for (const scene of Object.values(this.scenes)) scene.environment = this.environment();
     this.kernels?.setWireframe(this.look.wireframe);
     this.original?.setWireframe(this.look.wireframe);
     this.changed();
+  }
+
+  /** The light of the look, made when it is first wanted. */
+  private environment(): THREE.Texture {
+    const name = this.look.environment;
+    let made = this.environments.get(name);
+    if (!made) {
+      made = new THREE.PMREMGenerator(this.renderer).fromScene(environmentScene(name), 0.04).texture;
+      this.environments.set(name, made);
+    }
+    return made;
   }
 
   /** The whole object in view, from the direction the camera has, or from the front. */
@@ -195,7 +275,8 @@ export class Stage {
     let u = x / width;
     if (this.look.comparison === 'side') u = (u * 2) % 1;
     const ray = new THREE.Raycaster();
-    this.setCamera(this.look.comparison === 'side' ? width / 2 : width, height);
+    // As the picture was drawn: boxes on a page have parts of pixels.
+    this.setCamera(this.look.comparison === 'side' ? Math.max(1, Math.floor(this.canvas.width / 2)) : this.canvas.width, this.canvas.height);
     ray.setFromCamera(new THREE.Vector2(2 * u - 1, 1 - 2 * y / height), this.camera);
     for (const hit of ray.intersectObject(this.kernels.scene, true)) {
       const mesh = hit.object as THREE.Mesh, corners = mesh.geometry?.attributes?.heatskinCorner;
@@ -212,7 +293,7 @@ export class Stage {
   async picture(size: number, transparent: boolean): Promise<Blob> {
     const { width, height } = this.view(), scale = size > 0 ? size / Math.max(width, height) : this.renderer.getPixelRatio();
     const w = Math.max(1, Math.round(width * scale)), h = Math.max(1, Math.round(height * scale));
-    const samples = Math.min(this.mostSamples, this.frameMs > SLOW_MS ? 2 : MOST_SAMPLES);
+    const samples = this.wanted(2);
     // Into the canvas itself: three applies tone mapping and the display's colours nowhere else.
     this.renderer.setPixelRatio(1);
     this.renderer.setSize(w, h, false);
@@ -262,12 +343,22 @@ export class Stage {
     }
     const start = performance.now();
     this.sample(this.canvas.width, this.canvas.height);
+    // A moving picture is the mean of as many as there is time for: three quarters of a frame at 60 per second.
+    this.renderer.getContext().finish();
+    const once = performance.now() - start;
+    for (let i = 1; i < MOVING_SAMPLES && this.samples < this.mostSamples && this.samples < MOVING_SAMPLES && (i + 1) * once < MOVING_MS; ++i)
+      this.sample(this.canvas.width, this.canvas.height);
     this.renderer.setRenderTarget(null);
     this.present(true);
     this.renderer.getContext().finish();
     this.frameMs = performance.now() - start;
     this.onFrame();
-    if (this.samples < Math.min(this.mostSamples, this.frameMs > SLOW_MS ? 4 : MOST_SAMPLES)) this.queue();
+    if (this.samples < this.wanted(4)) this.queue();
+  }
+
+  /** Pictures of a view at rest; fewer where they are slow. */
+  private wanted(slow: number): number {
+    return this.exactSamples ? this.mostSamples : Math.min(this.mostSamples, this.frameMs > SLOW_MS ? slow : MOST_SAMPLES);
   }
 
   /** Draws the view once more, moved by a part of a pixel, and adds it to the sum. */
@@ -297,7 +388,7 @@ export class Stage {
       }
       frame.viewport.set(0, 0, width, height);
     } else {
-      uniforms.comparison.value = { kernels: 0, original: 1, slider: 2, difference: 3 }[comparison as 'kernels'];
+      uniforms.comparison.value = { kernels: 0, original: 1, slider: 2, difference: 3, error: 4 }[comparison as 'kernels'];
       this.combine.draw(this.renderer);
     }
     this.renderer.setRenderTarget(sum);
@@ -316,7 +407,7 @@ export class Stage {
 
   /** The mean of the sum, tone-mapped if lit, before its background. */
   private present(opaque: boolean): void {
-    const lit = this.look.mode === 'lit' && this.look.comparison !== 'difference';
+    const lit = this.look.mode === 'lit' && this.look.comparison !== 'difference' && this.look.comparison !== 'error';
     this.renderer.toneMapping = lit ? THREE.NeutralToneMapping : THREE.NoToneMapping;
     const { uniforms } = this.mean();
     uniforms.opaque.value = opaque ? 1 : 0;

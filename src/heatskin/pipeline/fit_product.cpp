@@ -141,9 +141,50 @@ Result<void> saveProduct(const FitJob& job, const FitOutcome& outcome) {
   const auto saved = job.guard ? job.guard(write) : write();
   if (!saved) return Error{saved.error().kind, saved.error().message, std::string(error_code::kNotSaved)};
   std::error_code ignored;
-  if (!job.control.checkpoint.empty()) std::filesystem::remove(job.control.checkpoint, ignored);
+  // A fit that was asked to end can go on from there.
+  if (!job.control.checkpoint.empty() && outcome.fit.stopped_by != StoppedBy::kAsked)
+    std::filesystem::remove(job.control.checkpoint, ignored);
   return {};
 }
+
+KernelSet withFirstChannels(const KernelSet& kernels, const ChannelLayout& layout);
+bool asReadersBuild(const LoadedAsset& asset, Method method);
+
+/// Products of a fit that goes on, with a surface and an evaluator of their own: the fit's are in use.
+class Snapshots {
+ public:
+  Snapshots(const LoadedAsset& asset, const FitJob& job, const FitConfig& config, PreprocessingCache* cache)
+      : asset_(asset), job_(job), config_(config), cache_(cache) {}
+
+  Result<std::vector<std::uint8_t>> take(const KernelSet& kernels, int steps) {
+    const EvaluatorOptions evaluator = config_.evaluator.options();
+    ProductFile file(Fallback::kPlain);
+    const ProductInfo info{fmt::format("heatskin {}", kVersion), config_.preset, config_.train.seed, steps,
+                           std::string(filterName(config_.train.filter))};
+    const auto writer =
+        ProductWriter::create(asset_.asset, asset_.surface, asReadersBuild(asset_, config_.evaluator.method),
+                              withFirstChannels(kernels, job_.layout), evaluator, info, file);
+    if (!writer) return writer.error();
+    if (evaluator_ == nullptr || surface_ != writer->surface()) {
+      surface_ = writer->surface();
+      auto made = makeEvaluator(*surface_, evaluator, {nullptr, cache_, {}});
+      if (!made) return made.error();
+      evaluator_ = std::move(*made);
+    }
+    const auto texture =
+        KernelTexture::withEvaluator(surface_, writer->kernels(), evaluator, evaluator_, writer->constants());
+    if (!texture) return texture.error();
+    return writer->finish(*texture);
+  }
+
+ private:
+  const LoadedAsset& asset_;
+  const FitJob& job_;
+  const FitConfig& config_;
+  PreprocessingCache* cache_;
+  std::shared_ptr<const Surface> surface_;
+  std::shared_ptr<Evaluator> evaluator_;
+};
 
 /// The product as whoever opens it will find it: from the disk, or from its bytes if it was not written. Its
 /// surface is that of `writer`.
@@ -349,6 +390,17 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
           .bytes.size();
     };
   }
+  // A method without charts has no product that others could draw.
+  Snapshots snapshots(asset, job, outcome.config, control.cache);
+  if (control.watch && outcome.config.evaluator.method == Method::kLocal) {
+    control.watch = [&](const FitMoment& moment) {
+      FitMoment with_product = moment;
+      with_product.product = [&] {
+        return snapshots.take(*moment.kernels, static_cast<int>(moment.history->losses.size()));
+      };
+      job.control.watch(with_product);
+    };
+  }
   auto fitted = fit(*asset.surface, target, outcome.config, control);
   if (!fitted) return fitted.error();
   outcome.fit = std::move(*fitted);
@@ -375,8 +427,10 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   }
 
   // All steps are done: a wish to stop no longer keeps them from becoming a product.
+  const bool asked = outcome.fit.stopped_by == StoppedBy::kAsked;
   const ProductInfo info{fmt::format("heatskin {}", kVersion), outcome.config.preset,
-                         outcome.config.train.seed, outcome.config.train.steps,
+                         outcome.config.train.seed,
+                         asked ? outcome.fit.steps_done : outcome.config.train.steps,
                          std::string(filterName(outcome.config.train.filter))};
   const bool as_readers_build = asReadersBuild(asset, outcome.config.evaluator.method);
   ProductFile file(job.fallback);

@@ -174,8 +174,9 @@ class FitRun {
       const auto done = runStage(stageOptions(train_, budget));
       if (!done) return done.error();
       if (*done == Stage::kStartsOver) continue;
-      if (!result_.complete || !train_.budget.automatic) break;
+      if (!result_.complete || !train_.budget.automatic || ended_) break;
     }
+    if (ended_) result_.stopped_by = StoppedBy::kAsked;
     // The last stage is not always the best.
     if (checkpoint_.best.size() > 0) result_.kernels = std::move(checkpoint_.best);
     result_.median_step_seconds = medianAfterWarmup(result_.history.step_seconds);
@@ -296,9 +297,9 @@ class FitRun {
         static_cast<std::size_t>(train_.steps));
     if (trainer.stepsDone() > 0) progress_.update(static_cast<std::size_t>(trainer.stepsDone()), "resumed");
     takeSteps(trainer, account);
-    result_.complete = trainer.finished();
+    result_.complete = trainer.finished() || ended_;
     result_.steps_done = static_cast<int>(stepsBefore()) + trainer.stepsDone();
-    if (!result_.complete && saving()) {
+    if (!trainer.finished() && saving()) {
       if (auto saved = save(trainer, account); !saved) return saved.error();
     }
     if (result_.complete) progress_.end();
@@ -348,6 +349,8 @@ class FitRun {
       cancelled_ = cancelled_ || progress_.cancelled();
       if (trainer.canSave()) {
         if (cancelled_) return;
+        ended_ = trainer.stepsDone() > 0 && control_.finish && control_.finish();
+        if (ended_) return;
         if (saving() && since_save_ >= control_.checkpoint_interval_s && trainer.stepsDone() > account.step) {
           if (auto saved = save(trainer, account); !saved) {
             // The fit itself is in good health: continue and try again later. Once is enough to be told.
@@ -370,6 +373,19 @@ class FitRun {
       progress_.update(static_cast<std::size_t>(trainer.stepsDone()),
                        fmt::format("loss {:.5f}  psnr {:.2f} dB  {}", smooth_loss / smooth_weight,
                                    smooth_psnr / smooth_weight, plural(report.kernels, "kernel", "kernels")));
+      if (control_.watch) {
+        account.note(trainer, result_.history);
+        FitMoment moment;
+        moment.step = trainer.stepsDone();
+        moment.steps = train_.steps;
+        moment.stage = stages().size();
+        moment.loss = report.loss;
+        moment.psnr = report.psnr;
+        moment.kernels = &trainer.kernels();
+        moment.history = &result_.history;
+        control_.watch(moment);
+        watch.lap();  // no part of the optimisation either
+      }
     }
   }
 
@@ -403,7 +419,8 @@ class FitRun {
   double asked_ = 0;
   double since_save_ = 0;
   bool resuming_ = false, cancelled_ = false, failed_before_ = false;
-  bool first_ = true;  // until the first stage of this run has begun
+  bool ended_ = false;  // because FitControl::finish() said so
+  bool first_ = true;   // until the first stage of this run has begun
 };
 
 }  // namespace

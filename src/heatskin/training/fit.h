@@ -26,6 +26,8 @@ enum class Resume {
   kMustBeThere,  ///< yes, and it is an error if there is no such file
 };
 
+struct FitMoment;
+
 struct FitControl {
   std::filesystem::path checkpoint;   ///< file of checkpoints; empty: none are written or read
   double checkpoint_interval_s = 10;  ///< wall-clock time between two of them; 0: at every step that can
@@ -41,14 +43,22 @@ struct FitControl {
 
   /// Hears each of FitResult::notices when it arises; may be empty.
   std::function<void(const Notice&)> notify;
+
+  /// Called after every step, from the fit's thread; may be empty. Its time does not count as that of the
+  /// fit, and it may take as long as it wants.
+  std::function<void(const FitMoment&)> watch;
+
+  /// True: the fit ends as it is at the next step that can be saved, complete (StoppedBy::kAsked); its
+  /// checkpoint is written, so that it can be resumed. May be empty.
+  std::function<bool()> finish;
 };
 
 /// Why a fit has no more kernels than it has.
-enum class StoppedBy { kSteps, kTarget, kMaxKernels, kMaxBytes, kMaxSeconds, kNoGain };
+enum class StoppedBy { kSteps, kTarget, kMaxKernels, kMaxBytes, kMaxSeconds, kNoGain, kAsked };
 
 /// In reports; in the order of the enum. `steps`: the budget was given.
-inline constexpr std::string_view kStoppedByNames[] = {"steps",     "target",      "max_kernels",
-                                                       "max_bytes", "max_seconds", "no_gain"};
+inline constexpr std::string_view kStoppedByNames[] = {"steps",       "target",  "max_kernels", "max_bytes",
+                                                       "max_seconds", "no_gain", "asked"};
 
 /// A stage that is done.
 struct GrowthStage {
@@ -91,6 +101,18 @@ struct FitHistory {
   double optimise_seconds = 0;
   double samples = 0;               // drawn
   std::vector<GrowthStage> stages;  // that are done, with an automatic budget; of influence on the fit
+};
+
+/// A fit between two steps, for FitControl::watch. What it points to changes afterwards.
+struct FitMoment {
+  int step = 0, steps = 0;    ///< done and wanted in this stage
+  std::size_t stage = 0;      ///< from 0
+  double loss = 0, psnr = 0;  ///< of the last step (StepReport)
+  const KernelSet* kernels = nullptr;
+  const FitHistory* history = nullptr;
+
+  /// The product that the fit would be now, without fallback colours; empty where nobody can make one.
+  std::function<Result<std::vector<std::uint8_t>>()> product;
 };
 
 struct FitResult {

@@ -181,6 +181,55 @@ FitConfig automaticConfig() {
   return config;
 }
 
+TEST(Fit, WatchersSeeEveryStepAndChangeNothing) {
+  const Ring ring;
+  const FitConfig config = testing::tinyConfig(40);
+  const auto alone = fit(ring.surface, ring.appearance, config);
+  ASSERT_TRUE(alone);
+  FitControl control;
+  std::vector<int> steps;
+  control.watch = [&](const FitMoment& moment) {
+    steps.push_back(moment.step);
+    EXPECT_EQ(moment.steps, 40);
+    EXPECT_EQ(moment.history->losses.size(), steps.size());
+    EXPECT_EQ(static_cast<float>(moment.loss), moment.history->losses.back());
+    EXPECT_GT(moment.kernels->size(), 0U);
+    EXPECT_FALSE(moment.product) << "without an asset there is no product";
+  };
+  const auto watched = fit(ring.surface, ring.appearance, config, control);
+  ASSERT_TRUE(watched);
+  ASSERT_EQ(steps.size(), 40U);
+  EXPECT_EQ(steps.back(), 40);
+  EXPECT_TRUE(testing::sameKernels(alone->kernels, watched->kernels));
+}
+
+TEST(Fit, AFitThatIsAskedToEndIsCompleteAndCanGoOn) {
+  const Ring ring;
+  const FitConfig config = testing::tinyConfig(60);
+  const auto whole = fit(ring.surface, ring.appearance, config);
+  ASSERT_TRUE(whole);
+  testing::TemporaryFolder folder;
+  FitControl control;
+  control.checkpoint = folder / "state";
+  int seen = 0;
+  control.watch = [&](const FitMoment& moment) { seen = moment.step; };
+  control.finish = [&] { return seen >= 25; };
+  const auto ended = fit(ring.surface, ring.appearance, config, control);
+  ASSERT_TRUE(ended) << ended.error().message;
+  EXPECT_TRUE(ended->complete);
+  EXPECT_EQ(ended->stopped_by, StoppedBy::kAsked);
+  EXPECT_GE(ended->steps_done, 25);
+  EXPECT_LT(ended->steps_done, 40) << "not at the next step that can be saved";
+  EXPECT_FALSE(testing::sameKernels(ended->kernels, whole->kernels));
+  control.finish = nullptr;
+  control.resume = Resume::kMustBeThere;
+  const auto resumed = fit(ring.surface, ring.appearance, config, control);
+  ASSERT_TRUE(resumed) << resumed.error().message;
+  EXPECT_EQ(resumed->resumed_at, ended->steps_done);
+  EXPECT_EQ(resumed->stopped_by, StoppedBy::kSteps);
+  EXPECT_TRUE(testing::sameKernels(resumed->kernels, whole->kernels));
+}
+
 TEST(Fit, AnAutomaticBudgetGrowsInStagesThatInterruptionsDoNotChange) {
   const Ring ring;
   const FitConfig config = automaticConfig();

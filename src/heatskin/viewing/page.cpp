@@ -11,6 +11,7 @@
 #include "heatskin/io/glb_writer.h"
 #include "heatskin/io/gltf_container.h"
 #include "heatskin/io/gltf_document.h"
+#include "heatskin/io/gltf_vertices.h"
 
 namespace heatskin {
 namespace {
@@ -60,6 +61,45 @@ PageJson entry(const ViewedBytes& file, const char* key, const std::string& addr
   return {{"name", file.name}, {"bytes", file.bytes.size()}, {key, address}};
 }
 
+bool hasDraco(const GltfDocument& document) {
+  for (const auto& mesh : document.list("meshes")) {
+    for (const auto& primitive : mesh.value("primitives", GltfJson::array())) {
+      if (primitive.contains("extensions") && primitive["extensions"].contains("KHR_draco_mesh_compression"))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// The asset's file with plain geometry and everything else as it is; empty if there are primitives that were
+/// not read.
+Result<std::vector<std::uint8_t>> withoutDraco(const Asset& asset, const std::filesystem::path& path) {
+  auto document = GltfDocument::open(*asset.file, path);
+  if (!document) return document.error();
+  auto vertices = GltfVertices::open(*asset.file, path);
+  if (!vertices) return vertices.error();
+  vertices->noteUsed(*document);
+  for (const Mesh& mesh : asset.meshes) {
+    for (const Primitive& primitive : mesh.primitives) {
+      if (mesh.source < 0 || primitive.source < 0) continue;
+      std::vector<VertexBlend> same(primitive.positions.size());
+      for (std::size_t v = 0; v < same.size(); ++v) {
+        same[v].from[0] =
+            primitive.source_vertices.empty() ? static_cast<std::uint32_t>(v) : primitive.source_vertices[v];
+      }
+      if (auto done =
+              vertices->rewrite(*document, static_cast<std::size_t>(mesh.source),
+                                static_cast<std::size_t>(primitive.source), same, primitive.triangles, {});
+          !done)
+        return done.error();
+    }
+  }
+  if (hasDraco(*document)) return std::vector<std::uint8_t>();
+  vertices->dropUnused(*document);
+  document->dropUnused();
+  return document->finish();
+}
+
 }  // namespace
 
 Result<ViewedBytes> readForViewing(const std::filesystem::path& path) {
@@ -82,6 +122,14 @@ Result<ViewedBytes> readForViewing(const std::filesystem::path& path) {
     if (!finished) return finished.error();
     out.bytes = std::move(*finished);
     return out;
+  }
+  if (asset->file != nullptr) {
+    auto plain = withoutDraco(*asset, path);
+    if (!plain) return plain.error();
+    if (!plain->empty()) {
+      out.bytes = std::move(*plain);
+      return out;
+    }
   }
   auto encoded = encodeGlb(*asset);
   if (!encoded) return encoded.error();
@@ -119,7 +167,7 @@ std::vector<ServedFile> servedFiles(std::span<const ViewedFile> files) {
   return out;
 }
 
-Result<std::string> linkedPage(std::span<const ViewedFile> files) {
+Result<std::string> linkedPage(std::span<const ViewedFile> files, bool live) {
   PageJson list = PageJson::array();
   const std::vector<ServedFile> served = servedFiles(files);
   const auto address = [&](const ViewedBytes& file) {
@@ -131,7 +179,8 @@ Result<std::string> linkedPage(std::span<const ViewedFile> files) {
     if (file.original) one["original"] = entry(*file.original, "url", address(*file.original));
     list.push_back(std::move(one));
   }
-  return pageWith({}, list);
+  constexpr std::string_view kLive = R"(<script type="application/json" id="heatskin-live">"live/"</script>)";
+  return pageWith(live ? kLive : std::string_view(), list);
 }
 
 std::string withNonce(std::string_view page, std::string_view nonce) {

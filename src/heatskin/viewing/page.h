@@ -42,8 +42,9 @@ inline constexpr std::size_t kMostSinglePageBytes = std::size_t{400} << 20;
 /// A page that holds everything. Refused if the files are larger than kMostSinglePageBytes together.
 Result<std::string> singlePage(std::span<const ViewedFile> files);
 
-/// A page that fetches its files from addresses relative to its own, those of servedFiles().
-Result<std::string> linkedPage(std::span<const ViewedFile> files);
+/// A page that fetches its files from addresses relative to its own, those of servedFiles(). `live`: it shows
+/// a fit that goes on at "live/" (LiveFit).
+Result<std::string> linkedPage(std::span<const ViewedFile> files, bool live = false);
 
 /// One file of a folder or server: where the page looks for it.
 struct ServedFile {

@@ -1,6 +1,7 @@
 #include "heatskin/viewing/server.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <random>
 #include <thread>
@@ -8,6 +9,8 @@
 
 #include <fmt/format.h>
 #include <httplib.h>
+
+#include "heatskin/viewing/live_fit.h"
 
 namespace heatskin {
 namespace {
@@ -47,6 +50,7 @@ struct ViewServer::Impl {
   std::string token = unguessable();
   std::string page, address;
   std::vector<ServedFile> files;
+  LiveFit* live = nullptr;
   std::uint16_t port = 0;
 
   bool ownHost(const httplib::Request& request) const {
@@ -75,14 +79,62 @@ struct ViewServer::Impl {
     response.set_content(withNonce(page, nonce), "text/html; charset=utf-8");
   }
 
-  void answer(const httplib::Request& request, httplib::Response& response) const {
+  static void addHeaders(httplib::Response& response) {
     response.set_header("X-Content-Type-Options", "nosniff");
     response.set_header("Referrer-Policy", "no-referrer");
     response.set_header("Cross-Origin-Resource-Policy", "same-origin");
     response.set_header("Cross-Origin-Opener-Policy", "same-origin");
     response.set_header("Cache-Control", "no-store");
+  }
+
+  static void send(std::shared_ptr<const std::vector<std::uint8_t>> bytes, httplib::Response& response) {
+    const std::size_t size = bytes->size();
+    response.set_content_provider(
+        size, "model/gltf-binary",
+        [bytes = std::move(bytes)](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+          const std::size_t count = std::min(length, kSentAtOnce);
+          return sink.write(reinterpret_cast<const char*>(bytes->data()) + offset, count);
+        });
+  }
+
+  /// "live/..." of a fit; false: there is no such thing.
+  bool answerLive(std::string_view rest, httplib::Response& response) const {
+    constexpr std::string_view kFrames = "live/frames/", kGlb = ".glb";
+    if (live == nullptr) return false;
+    if (rest == "live/state") {
+      response.set_content(live->state(), "application/json");
+      return true;
+    }
+    if (!rest.starts_with(kFrames) || !rest.ends_with(kGlb)) return false;
+    std::size_t number = 0;
+    const char *from = rest.data() + kFrames.size(), *to = rest.data() + rest.size() - kGlb.size();
+    const auto [end, problem] = std::from_chars(from, to, number);
+    if (problem != std::errc() || end != to || from == to) return false;
+    auto bytes = live->frame(number);
+    if (bytes == nullptr) return false;
+    send(std::move(bytes), response);
+    return true;
+  }
+
+  /// Commands come from the page alone: another site does not know the token, and its Origin would say who it
+  /// is.
+  void obey(const httplib::Request& request, httplib::Response& response) const {
+    addHeaders(response);
+    constexpr std::string_view kLive = "live/";
+    const char* rest = behindToken(request);
+    const std::string origin = request.get_header_value("Origin");
+    const bool own = origin.empty() || origin == "http://" + request.get_header_value("Host");
+    const bool done = rest != nullptr && own && live != nullptr &&
+                      std::string_view(rest).starts_with(kLive) &&
+                      live->command(std::string_view(rest).substr(kLive.size()));
+    response.status = done ? 204 : 404;
+  }
+
+  void answer(const httplib::Request& request, httplib::Response& response) const {
+    addHeaders(response);
     const char* rest = behindToken(request);
     if (rest != nullptr && *rest == '\0') return answerPage(response);
+    if (rest != nullptr && answerLive(rest, response)) return;
     const auto found = std::find_if(files.begin(), files.end(), [&](const ServedFile& file) {
       return rest != nullptr && file.address == rest;
     });
@@ -104,11 +156,12 @@ ViewServer::ViewServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<ViewServer>> ViewServer::start(std::span<const ViewedFile> files,
                                                       const ViewServerOptions& options) {
-  auto page = linkedPage(files);
+  auto page = linkedPage(files, options.live != nullptr);
   if (!page) return page.error();
   auto impl = std::make_unique<Impl>();
   impl->page = std::move(*page);
   impl->files = servedFiles(files);
+  impl->live = options.live;
   httplib::Server& server = impl->server;
   server.new_task_queue = [] { return new httplib::ThreadPool(kServerThreads); };
   server.set_read_timeout(kClientSeconds);
@@ -123,6 +176,9 @@ Result<std::unique_ptr<ViewServer>> ViewServer::start(std::span<const ViewedFile
   Impl* const raw = impl.get();
   server.Get(".*", [raw](const httplib::Request& request, httplib::Response& response) {
     raw->answer(request, response);
+  });
+  server.Post(".*", [raw](const httplib::Request& request, httplib::Response& response) {
+    raw->obey(request, response);
   });
   constexpr const char* kLoopback = "127.0.0.1";
   const int port = options.port == 0                              ? server.bind_to_any_port(kLoopback)

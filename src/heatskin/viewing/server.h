@@ -13,8 +13,14 @@
 
 namespace heatskin {
 
+class LiveFit;
+
 struct ViewServerOptions {
   std::uint16_t port = 0;  ///< 0: one that is free
+
+  /// A fit that the page shows and steers: "live/state", "live/frames/N.glb" and commands by POST. May be
+  /// null; otherwise it must outlive the server.
+  LiveFit* live = nullptr;
 };
 
 /// Serves from start() until it is destroyed, on threads of its own. Addresses begin with a token that cannot
