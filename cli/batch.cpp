@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
-#include "heatskin/base/machine.h"
 #include "heatskin/base/memory_budget.h"
 #include "heatskin/base/parallel.h"
 #include "heatskin/batch/manifest.h"
@@ -24,7 +23,7 @@
 #include "heatskin/batch/shard.h"
 #include "heatskin/batch/status.h"
 #include "heatskin/batch/worker.h"
-#include "heatskin/kernels/simd_level.h"
+#include "heatskin/pipeline/gallery.h"
 #include "heatskin/version.h"
 
 #include "cli/build_commit.h"
@@ -37,6 +36,9 @@ namespace {
 namespace fs = std::filesystem;
 
 enum class Work { kRun, kPlan, kStatus, kMerge };
+
+/// More products get a gallery only if someone asks for it: each is opened and drawn.
+constexpr std::size_t kMostDrawn = 1000;
 
 /// Running and stale leases, and reasons of failures, that status shows.
 constexpr std::size_t kShown = 12;
@@ -128,6 +130,8 @@ class Batch : public Verb {
     app.add_option("--manifest", manifest_,
                    "With status and merge: the manifest, if it is not where the workers found it")
         ->type_name("FILE");
+    app.add_flag("--gallery,!--no-gallery", gallery_,
+                 "With merge: draw index.html, or do not (default: up to 1,000 products)");
     app.footer(
         "A line is {\"input\": \"a.glb\", \"output\": \"props/a\", \"options\": {\"preset\": \"draft\", "
         "\"rates.color\": 0.01}}:\n"
@@ -180,7 +184,8 @@ class Batch : public Verb {
     auto record = batch::readRecord(second_);
     if (!record) return record.error();
     record_ = std::move(*record);
-    if (work_ == Work::kMerge) session.files.writesInto(second_, {"results.csv", "results.jsonl"}, "merge");
+    if (work_ == Work::kMerge)
+      session.files.writesInto(second_, {"results.csv", "results.jsonl", "index.html"}, "merge");
     return {};
   }
 
@@ -557,10 +562,12 @@ class Batch : public Verb {
     batch::CsvTable table;
     std::string lines;
     std::size_t done = 0, failed = 0;
+    std::vector<GalleryItem> items;
     batch::visitRows(second_, manifest ? &*manifest : nullptr, [&](const Json& row) {
       table.add(row);
       lines += row.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
       ++(row.value("status", "") == "done" ? done : failed);
+      items.push_back(galleryItem(row));
     });
     const std::string csv = table.text();
     const fs::path csv_file = fs::path(second_) / "results.csv",
@@ -575,18 +582,69 @@ class Batch : public Verb {
     }
     const std::size_t total = manifest ? manifest->size() : record_.assets + record_.bad_lines;
     const std::size_t missing = total > table.size() ? total - table.size() : 0;
-    session.console.table({{"rows", fmt::format("{}: {} done, {} failed", grouped(table.size()),
-                                                grouped(done), grouped(failed))},
-                           {"missing", grouped(missing)},
-                           {"table", oneLine(displayPath(csv_file))},
-                           {"rows as they are", oneLine(displayPath(lines_file))}});
-    return saveJson(session.console, session.common.json,
-                    {{"rows", table.size()},
-                     {"done", done},
-                     {"failed", failed},
-                     {"missing", missing},
-                     {"csv", displayPath(csv_file)},
-                     {"jsonl", displayPath(lines_file)}});
+    Json json = {{"rows", table.size()},
+                 {"done", done},
+                 {"failed", failed},
+                 {"missing", missing},
+                 {"csv", displayPath(csv_file)},
+                 {"jsonl", displayPath(lines_file)},
+                 {"gallery", nullptr}};
+    std::vector<std::vector<std::string>> shown = {
+        {"rows",
+         fmt::format("{}: {} done, {} failed", grouped(table.size()), grouped(done), grouped(failed))},
+        {"missing", grouped(missing)},
+        {"table", oneLine(displayPath(csv_file))},
+        {"rows as they are", oneLine(displayPath(lines_file))}};
+    const bool asked = app_->count("--gallery") > 0;
+    if (asked ? gallery_ : items.size() <= kMostDrawn) {
+      const fs::path page = fs::path(second_) / "index.html";
+      GalleryOptions options;
+      options.progress = &session.console;
+      options.write = [](const fs::path& path, std::span<const std::uint8_t> bytes) {
+        return saveBytes(path, bytes);
+      };
+      const auto drawn = writeGallery(items, page, options);
+      if (!drawn) return drawn.error();
+      shown.push_back({"gallery", oneLine(displayPath(page))});
+      json["gallery"] = displayPath(page);
+    } else if (!asked) {
+      shown.push_back(
+          {"gallery", fmt::format("left out: more than {} products (--gallery)", grouped(kMostDrawn))});
+    }
+    session.console.table(shown);
+    return saveJson(session.console, session.common.json, json);
+  }
+
+  /// A row as a card: its product with what is known of it, or why there is none.
+  GalleryItem galleryItem(const Json& row) const {
+    GalleryItem item;
+    const auto text = [&](const Json& object, const char* key) {
+      return object.contains(key) && object[key].is_string() ? object[key].get<std::string>() : std::string();
+    };
+    item.name = text(row, "output");
+    if (item.name.ends_with(".glb")) item.name.resize(item.name.size() - 4);
+    item.error = text(row, "status") == "done" ? std::string() : text(row, "error");
+    if (item.name.empty()) item.name = text(row, "input");
+    if (item.name.empty() && row.contains("line")) item.name = "line " + row["line"].dump();
+    if (!item.error.empty()) return item;
+    item.product = fs::path(second_) / text(row, "output");
+    struct Known {
+      const char *key, *label, *format;
+      double factor;
+    };
+    constexpr Known kKnown[] = {{"surface_psnr", "surface PSNR", "{:.2f} dB", 1},
+                                {"view_psnr", "view PSNR", "{:.2f} dB", 1},
+                                {"view_ssim", "view SSIM", "{:.4f}", 1},
+                                {"coverage_below_half", "uncovered", "{:.2f} %", 100},
+                                {"run_cpu_s", "processor time", "{:.1f} s", 1}};
+    for (const Known& known : kKnown) {
+      const Json& from =
+          std::string_view(known.key) == "run_cpu_s" && row.contains("batch") ? row["batch"] : row;
+      if (!from.contains(known.key) || !from[known.key].is_number()) continue;
+      const double value = known.factor * from[known.key].get<double>();
+      item.figures.push_back({known.key, known.label, value, fmt::format(fmt::runtime(known.format), value)});
+    }
+    return item;
   }
 
   const CLI::App* app_ = nullptr;
@@ -596,7 +654,7 @@ class Batch : public Verb {
   batch::BatchRecord record_;
   int shards_ = 0, jobs_ = 0, attempts_ = 3, most_ = 10000;
   double max_seconds_ = 0, interval_ = 30, grace_ = 30, stale_ = 180, target_ = 60;
-  bool steal_ = false, retry_ = false, fresh_ = false, no_wait_ = false, strict_ = false;
+  bool steal_ = false, retry_ = false, fresh_ = false, no_wait_ = false, strict_ = false, gallery_ = true;
 };
 
 }  // namespace

@@ -2,7 +2,8 @@
 """batch_simulation.py [--draw]: 100,000 assets on 1 to 1,024 nodes, on paper.
 
 Costs are drawn from docs/batch/measured.csv (default fits, in processor seconds, each times a lognormal factor), and what
-the program predicts for them with the measured errors of its predictions. Nodes have 16 threads and do 16 fits at a time.
+the program predicts for them with the measured errors of its predictions. A manifest has assets of one kind together, as
+folders have: runs of 500. Nodes have 16 threads and do 16 fits at a time.
 Ways to share the work out:
 
   count   one shard per node, equal numbers of assets
@@ -25,6 +26,7 @@ PROJECT = pathlib.Path(__file__).resolve().parents[1]
 ASSETS = 100_000
 SLOTS = 16
 SPREAD = 0.4  # of the lognormal factor
+TOGETHER = 500  # assets of a kind, one after the other in the manifest
 NODES = (1, 4, 16, 64, 256, 512, 1024)
 POLICIES = ("count", "cost", "array", "steal")
 PER_NODE = 8  # shards of `array`
@@ -39,7 +41,7 @@ def draw_costs(rng):
     rows = [row for row in csv.DictReader(open(PROJECT / "docs" / "batch" / "measured.csv")) if row["options"] == "default"]
     seconds = numpy.array([float(row["cpu_s"]) for row in rows])
     ratio = numpy.array([float(row["predicted_s"]) for row in rows]) / seconds
-    which = rng.integers(len(rows), size=ASSETS)
+    which = numpy.repeat(rng.integers(len(rows), size=ASSETS // TOGETHER), TOGETHER)
     actual = seconds[which] * numpy.exp(SPREAD * rng.standard_normal(ASSETS))
     return actual, actual * ratio[which]
 

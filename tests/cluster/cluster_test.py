@@ -290,15 +290,26 @@ def campaign(heatskin, cluster, work, assets):
     say(f"{node} is killed in the middle of task {victim}")
 
     cluster.wait_for(lambda: done() >= assets * 3 // 10, "the other nodes do nothing")
-    limited, _ = one_in_a_long_fit([victim])
-    cluster.slurm("scancel", "--signal=USR1", "--batch", f"{job}_{limited}")
+
+    def tell_one(*words):
+        """A task in a long fit that Slurm has given what we ask for; one that is just ending it refuses."""
+        while True:
+            task, _ = one_in_a_long_fit(touched)
+            touched.append(task)
+            try:
+                cluster.slurm("scancel", *words, f"{job}_{task}")
+                return task
+            except Failed as refused:
+                say(f"  (task {task} was just ending: {str(refused)[-60:]})")
+
+    touched = [victim]
+    limited = tell_one("--signal=USR1", "--batch")
     say(f"task {limited} gets the signal that Slurm sends before the time limit: it saves and requeues itself")
 
     cluster.wait_for(lambda: done() >= assets * 4 // 10, "the other nodes do nothing")
-    cancelled, _ = one_in_a_long_fit([victim, limited])
-    cluster.slurm("scancel", f"{job}_{cancelled}")
+    cancelled = tell_one()
     say(f"task {cancelled} is cancelled while it runs")
-    waiting = [t for t, (state, _) in cluster.tasks().items() if state == "PENDING" and t not in (victim, limited)]
+    waiting = [t for t, (state, _) in cluster.tasks().items() if state == "PENDING" and t not in touched]
     for task in waiting[-2:]:
         cluster.slurm("scancel", f"{job}_{task}")
         say(f"task {task} is cancelled before it begins")
@@ -358,6 +369,25 @@ def judge(heatskin, work, assets, last):
     return problems
 
 
+def snakemake_over_slurm(heatskin, cluster, work):
+    """The workflow of cluster/snakemake with its profile: Slurm jobs that Snakemake submits."""
+    if shutil.which("snakemake") is None:
+        say("Snakemake over Slurm: skipped, there is no snakemake")
+        return []
+    with open(work / "assets.jsonl") as file:
+        (work / "few.jsonl").write_text("".join(line for line, _ in zip(file, range(12))))
+    environment = dict(cluster.environment, HOME=str(work), XDG_CACHE_HOME=str(work / "cache"))
+    run(
+        "snakemake", "--snakefile", PROJECT / "cluster/snakemake/Snakefile", "--profile", PROJECT / "cluster/snakemake/slurm",
+        "--directory", work, "--latency-wait", 10, "--config", "manifest=few.jsonl", "folder=flow", "shards=3",
+        f"heatskin={heatskin}", "mem_mb=600", env=environment, timeout=HANG_SECONDS,
+    )  # fmt: skip
+    want, got = digests(work / "single"), digests(work / "flow")
+    jobs = len(list(work.glob("slurm-*.log")))
+    say(f"Snakemake over Slurm: {jobs} jobs, {len(got) // 2} assets, {'the same bytes' if got.items() <= want.items() else 'OTHER BYTES'}")
+    return [] if len(got) == 24 and got.items() <= want.items() else ["Snakemake over Slurm makes something else"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("heatskin")
@@ -379,6 +409,7 @@ def main():
     try:
         last = campaign(heatskin, cluster, work, arguments.assets)
         problems = judge(heatskin, work, arguments.assets, last)
+        problems += snakemake_over_slurm(heatskin, cluster, work)
     except Failed as problem:
         problems = [str(problem)]
     finally:
