@@ -258,7 +258,8 @@ void LiveFit::waitForPages(double seconds, const std::function<bool()>& cancelle
   Impl& live = *impl_;
   std::unique_lock lock(live.mutex);
   while (secondsSince(from) < seconds && !cancelled()) {
-    if (!live.ever_asked || secondsSince(live.asked) > (live.goodbye ? kGoodbyeSeconds : kSilentSeconds)) return;
+    if (!live.ever_asked || secondsSince(live.asked) > (live.goodbye ? kGoodbyeSeconds : kSilentSeconds))
+      return;
     live.changed.wait_for(lock, std::chrono::milliseconds(50));
   }
 }
