@@ -6,7 +6,8 @@ BENCH ?=
 FUZZ_SECONDS ?= 60
 
 .NOTPARALLEL:
-.PHONY: help deps dev-deps build viewer demo test sanitize asan tsan torture lint format fuzz bench install clean
+.PHONY: help deps dev-deps build viewer demo test cluster-test sanitize asan tsan torture lint format fuzz bench install deb \
+  docs clean
 
 help:
 	@echo "heatskin: textures without UVs"
@@ -20,11 +21,14 @@ help:
 	@echo "  make asan      all tests under AddressSanitizer and UBSan (build-asan/)"
 	@echo "  make tsan      all tests under ThreadSanitizer (build-tsan/)"
 	@echo "  make torture   try to break build/heatskin: kills, full disks, odd shapes and options, hostile files"
+	@echo "  make cluster-test  a batch on a real Slurm of four nodes on this machine, one of which is killed (as root)"
 	@echo "  make lint      clang-format and clang-tidy"
 	@echo "  make format    apply clang-format"
 	@echo "  make fuzz      libFuzzer on the file readers (FUZZ_SECONDS=60 each)"
 	@echo "  make bench     speed figures (BENCH=walk for one)"
 	@echo "  make install   into PREFIX ($(PREFIX))"
+	@echo "  make deb       Debian packages of the program and of the library (out/*.deb)"
+	@echo "  make docs      the documentation as a web site (build/docs/html/index.html)"
 	@echo "  make deps      install the Debian packages of packages.txt that are missing; dev-deps: those of"
 	@echo "                 packages-dev.txt, for tests and lint, too (the other targets do what they need)"
 	@echo "  make clean     remove what was built"
@@ -64,6 +68,11 @@ tsan: dev-deps
 torture: build
 	@scripts/torture.sh --jobs $(JOBS)
 
+cluster-test: dev-deps build
+	@scripts/install_packages.sh packages-cluster.txt
+	@python3 -B tests/cluster/cluster_test.py build/heatskin
+	@python3 -B tests/cluster/engines_test.py build/heatskin
+
 lint: dev-deps build
 	@scripts/format.sh check
 	@scripts/lint.sh build $(JOBS)
@@ -80,8 +89,17 @@ bench: build
 	  build/heatskin bench $$name --json out/bench_$$name.json || exit 1; done
 
 install: deps
-	@scripts/build.sh release $(JOBS) heatskin heatskin_cli
+	@scripts/build.sh release $(JOBS) heatskin heatskin_cli heatskin_manual
 	@cmake --install build --prefix "$(PREFIX)"
+
+deb: deps
+	@scripts/viewer.sh || [ $$? -eq 77 ]
+	@scripts/build.sh release $(JOBS) heatskin heatskin_cli heatskin_manual
+	@scripts/deb.sh
+
+docs: dev-deps
+	@scripts/build.sh release $(JOBS) heatskin_cli heatskin_manual
+	@scripts/docs.sh
 
 clean:
 	rm -rf build build-asan build-tsan build-debug demo-out out

@@ -9,4 +9,7 @@ namespace heatskin::cli {
 /// did. Empty if the sources were no work tree of git.
 std::string_view buildCommit();
 
+/// CMake's build type: "Release".
+std::string_view buildType();
+
 }  // namespace heatskin::cli

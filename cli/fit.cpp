@@ -217,7 +217,8 @@ class Fit : public Verb {
       if (open_ && !openInBrowser(server->address()))
         session.console.warning("no browser could be opened; open the address yourself");
     }
-    auto asset = readAsset(session, asset_);
+    std::vector<fs::path> references;
+    auto asset = readAsset(session, asset_, &references);
     if (!asset) return asset.error();
     if (no_variants_) forgetVariants(*asset);
     const auto subject =
@@ -237,6 +238,9 @@ class Fit : public Verb {
     Json json = fitJson(*subject, job_, *outcome);
     json["overrides"] = assignments_;
     json["config"] = displayPath(job_.resolved);
+    json["references"] = Json::array();  // the other files the asset consists of
+    for (const fs::path& file : references)
+      json["references"].push_back(displayPath(file));
     Console& console = session.console;
     const ReportPage::Rows rows = fitRows(*outcome);
     if (!report_.empty()) {

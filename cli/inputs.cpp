@@ -24,7 +24,8 @@ std::vector<std::string> filterChoices() {
   return {std::begin(kFilterNames), std::end(kFilterNames)};
 }
 
-Result<Asset> readAsset(Session& session, const std::filesystem::path& path) {
+Result<Asset> readAsset(Session& session, const std::filesystem::path& path,
+                        std::vector<std::filesystem::path>* others) {
   std::vector<std::filesystem::path> references;
   LoadOptions options;
   options.references = &references;
@@ -35,6 +36,7 @@ Result<Asset> readAsset(Session& session, const std::filesystem::path& path) {
     auto apart = session.files.alsoReads(file, fmt::format("part of {}", displayPath(path.filename())));
     if (!apart) return apart.error();
   }
+  if (others != nullptr) *others = std::move(references);
   return asset;
 }
 

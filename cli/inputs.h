@@ -27,8 +27,10 @@ Filter filterNamed(std::string_view name);
 /// kFilterNames for an option's check.
 std::vector<std::string> filterChoices();
 
-/// loadAsset() with progress, that fails if a file the asset consists of is one of the outputs.
-Result<Asset> readAsset(Session& session, const std::filesystem::path& path);
+/// loadAsset() with progress, that fails if a file the asset consists of is one of the outputs. `others`,
+/// unless null, gets the files it consists of besides `path`.
+Result<Asset> readAsset(Session& session, const std::filesystem::path& path,
+                        std::vector<std::filesystem::path>* others = nullptr);
 
 /// What the pipeline's functions of the same names open. Warnings about meshes are the caller's to show.
 /// `variant` is OpenOptions::variant.

@@ -1,6 +1,7 @@
 #include "cli/interrupt.h"
 
 #include <atomic>
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -33,12 +34,21 @@ bool isIgnored(int number) {
   return ::sigaction(number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+/// Whoever ends a job sends SIGTERM to all of its processes, and those who started one send it on: what comes
+/// so soon after the first is the same wish, not impatience.
+constexpr std::chrono::seconds kSameWish(5);
+
 [[noreturn]] void listen(sigset_t signals) {
   int number = 0;
+  std::chrono::steady_clock::time_point since;
   while (true) {
     if (::sigwait(&signals, &number) != 0 || g_finished) continue;
-    const bool first = g_signal.exchange(number) == 0;
-    if (!first || g_graceful == 0) break;
+    const int before = g_signal.exchange(number);
+    const auto now = std::chrono::steady_clock::now();
+    if (before == 0) since = now;
+    if (g_graceful == 0) break;
+    const bool repeated = before == SIGTERM && number == SIGTERM && now - since < kSameWish;
+    if (before != 0 && !repeated) break;
   }
   // Whoever holds the lock is about to finish a file; afterwards nothing half done exists.
   const std::unique_lock lock(writingMutex());

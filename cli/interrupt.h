@@ -19,7 +19,7 @@ bool interrupted();
 int interruptExitCode();
 
 /// While one exists, the first signal only makes interrupted() true: the work looks at it, saves and returns.
-/// A second signal ends the program as usual.
+/// A second signal ends the program as usual; a SIGTERM repeated within seconds is the same one.
 class GracefulInterrupt {
  public:
   GracefulInterrupt();

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
-#include <limits>
 #include <new>
 #include <string>
 #include <string_view>
@@ -31,44 +30,10 @@
 #include "cli/interrupt.h"
 #include "cli/number_options.h"
 #include "cli/remedies.h"
-#include "cli/verb.h"
+#include "cli/verbs.h"
 
 namespace heatskin::cli {
 namespace {
-
-struct VerbEntry {
-  const char* name;
-  const char* description;
-  std::unique_ptr<Verb> (*make)();
-};
-
-constexpr VerbEntry kVerbs[] = {
-    {"fit", "Fit kernels to an asset and write them as a GLB", makeFit},
-    {"inspect", "Describe a file and report problems of its mesh", makeInspect},
-    {"eval", "Measure how close a fitted texture comes to its asset", makeEval},
-    {"query", "Look up colours of a fitted texture at given points", makeQuery},
-    {"render",
-     "Draw an asset or a product: views, turntable, contact sheet, error and coverage maps, UV atlas",
-     makeRender},
-    {"view", "Show products in a web browser, beside what they were fitted to", makeView},
-    {"gallery", "Write an index page of many products, with pictures and figures", makeGallery},
-    {"rd", "Compare kernels with UV textures and vertex colours: quality against bytes and seconds", makeRd},
-    {"import", "Make a product from a model of the HKTex authors", makeImport},
-    {"bake", "Turn the kernels of a product into ordinary textures or vertex values", makeBake},
-    {"export", "Write a product as USDZ or PLY, or its kernels as arrays, a sidecar or an HKTex model",
-     makeExport},
-    {"attach", "Put the kernels of a product back into a file that other programs have worked on",
-     makeAttach},
-    {"transfer", "Put the look of a product or an asset onto another mesh of the shape", makeTransfer},
-    {"lod", "Write levels of detail of a product: fewer triangles and kernels, the same look", makeLod},
-    {"edit", "Change the mesh or the look of a product in places; all other kernels stay as they are",
-     makeEdit},
-    {"compare", "Measure how two pictures differ: PSNR, SSIM, MS-SSIM, FLIP, LPIPS", makeCompare},
-    {"demo-asset", "Write the built-in pumpkin as a GLB", makeDemoAsset},
-    {"demo", "Generate, fit and evaluate the built-in pumpkin, with a report; needs no input file", makeDemo},
-    {"study", "Repeat the paper's studies: runs in processes of their own, tables and figures", makeStudy},
-    {"bench", "Measure the speed of this machine with built-in benchmarks", makeBench},
-};
 
 constexpr const char* kHelpHint = "; see 'heatskin --help'";
 
@@ -76,7 +41,7 @@ constexpr const char* kHelpHint = "; see 'heatskin --help'";
 const char* nearestVerb(std::string_view given) {
   const char* best = nullptr;
   std::size_t best_distance = 3;  // two slips of the finger are a slip, three are another word
-  for (const VerbEntry& entry : kVerbs) {
+  for (const VerbEntry& entry : verbs()) {
     const std::string_view name = entry.name;
     const bool prefix = given.size() >= 2 && name.substr(0, given.size()) == given;
     const std::size_t distance = prefix ? 0 : editDistance(given.substr(0, 64), name);
@@ -100,76 +65,20 @@ std::string overview() {
   std::string text =
       "heatskin: textures without UVs\n\n"
       "Usage: heatskin VERB [INPUT] [options]\n\nVerbs:\n";
-  for (const VerbEntry& entry : kVerbs)
+  for (const VerbEntry& entry : verbs())
     text += fmt::format("  {:<11} {}\n", entry.name, entry.description);
-  text +=
-      "\n"
-      "Every verb has --help with an example, --json FILE, --seed, --threads, --max-memory and --quiet.\n"
-      "Exit codes: 0 success, 1 failure while running, 2 wrong usage, 3 unusable input.\n\n"
-      "Example:\n"
-      "  heatskin demo-asset -o pumpkin.glb && heatskin render pumpkin.glb -o pumpkin.png\n";
+  text += fmt::format("\n{}\n{}\n\n", kEveryVerbHas, kExitCodes) +
+          "Example:\n"
+          "  heatskin demo-asset -o pumpkin.glb && heatskin render pumpkin.glb -o pumpkin.png\n";
   return text;
 }
 
-/// Help without the small print: name, what it takes, its default.
-class HelpFormatter : public CLI::Formatter {
- public:
-  HelpFormatter() { column_width(28); }
-
-  std::string make_option_opts(const CLI::Option* option) const override {
-    if (option->get_type_size() == 0 || option->get_positional()) return "";
-    // The type's name is followed by the names of its checks.
-    const std::string type = option->get_type_name();
-    std::string text = " " + type.substr(0, type.find(':'));
-    if (!option->get_default_str().empty()) text += fmt::format(" ({})", option->get_default_str());
-    return text;
-  }
-
-  std::string make_positionals(const CLI::App* app) const override {
-    const auto inputs = app->get_options([](const CLI::Option* o) { return o->get_positional(); });
-    return inputs.empty() ? std::string() : make_group("Input", true, inputs);
-  }
-
-  std::string make_usage(const CLI::App* app, std::string /*name*/) const override {
-    std::string text = "\nUsage: " + app->get_name();
-    for (const CLI::Option* option : app->get_options()) {
-      if (!option->get_positional()) continue;
-      const std::string name = option->get_name(true);
-      text += option->get_required() ? " " + name : " [" + name + "]";
-    }
-    for (const CLI::Option* option : app->get_options()) {
-      if (option->get_positional() || !option->get_required()) continue;
-      text += fmt::format(" {} {}", option->get_name(), option->get_type_name());
-    }
-    return text + " [options]\n";
-  }
-};
-
-void addCommonOptions(CLI::App& app, CommonOptions& common, std::string& max_memory) {
-  const std::string title = "Options of every verb";
-  app.get_help_ptr()->description("Print this help");
-  app.add_option("--json", common.json, "Write results as JSON to FILE; - is stdout")
-      ->type_name("FILE")
-      ->group(title);
-  app.add_option("--seed", common.seed, "Random seed; the same seed gives the same bytes")
-      ->type_name("N")
-      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))  // as TOML has it
-      ->capture_default_str()
-      ->group(title);
-  app.add_option("--threads", common.threads,
-                 "Number of threads, at most one per core; 0: all cores. Results do not depend on it")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1024))
-      ->capture_default_str()
-      ->group(title);
-  app.add_option("--max-memory", max_memory,
-                 "Memory limit such as 4G or 500M; work that needs more is refused (default: four fifths of "
-                 "the memory there is)")
-      ->type_name("SIZE")
-      ->group(title);
-  app.add_flag("--quiet,-q", common.quiet,
-               "Print errors only: no progress, warnings or results on the terminal")
-      ->group(title);
+/// "heatskin 0.1.0 (commit, Release, AVX2)"; without git no commit.
+std::string versionLine() {
+  std::string parts;
+  for (const std::string& part : {std::string(buildCommit()), std::string(buildType()), simdLevel()})
+    if (!part.empty()) parts += (parts.empty() ? "" : ", ") + part;
+  return fmt::format("heatskin {}{}\n", kVersion, parts.empty() ? "" : fmt::format(" ({})", parts));
 }
 
 /// `text` as one word of a shell.
@@ -186,14 +95,11 @@ std::string shellWord(const std::string& text) {
 }
 
 Result<void> runVerb(const VerbEntry& entry, std::vector<std::string> arguments, Console& console) {
-  CLI::App app(entry.description, fmt::format("heatskin {}", entry.name));
-  app.formatter(std::make_shared<HelpFormatter>());
-  CommonOptions common;
-  const auto verb = entry.make();
-  common.seed = verb->defaultSeed();
-  verb->describe(app);
-  std::string max_memory;
-  addCommonOptions(app, common, max_memory);
+  DescribedVerb described(entry);
+  CLI::App& app = *described.app;
+  const CommonOptions& common = described.common;
+  const std::string& max_memory = described.max_memory;
+  Verb* const verb = described.verb.get();
   std::string command = fmt::format("heatskin {}", entry.name);
   for (const std::string& argument : arguments)
     command += " " + shellWord(argument);
@@ -255,23 +161,21 @@ Result<void> runVerb(const VerbEntry& entry, std::vector<std::string> arguments,
 Result<void> run(const std::vector<std::string>& arguments, Console& console) {
   if (arguments.empty()) {
     std::string names;
-    for (const VerbEntry& entry : kVerbs)
+    for (const VerbEntry& entry : verbs())
       names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
     return usageError(fmt::format("no verb given; choose one of {}{}", names, kHelpHint));
   }
   const std::string& first = arguments[0];
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (first == "--version") {
-    const std::string_view commit = buildCommit();
-    return console.writeStdout(
-        fmt::format("heatskin {}{}\n", kVersion, commit.empty() ? "" : fmt::format(" ({})", commit)));
+    return console.writeStdout(versionLine());
   }
   if (first == "help" && rest.size() == 1) return run({rest[0], "--help"}, console);
   if (first == "--help" || first == "-h" || first == "help") return console.writeStdout(overview());
   if (first.starts_with('-')) {
     return usageError(fmt::format("a verb comes first, not '{}'{}", first, kHelpHint));
   }
-  for (const VerbEntry& entry : kVerbs) {
+  for (const VerbEntry& entry : verbs()) {
     if (first == entry.name) return runVerb(entry, rest, console);
   }
   return unknownVerb(first);

@@ -83,6 +83,9 @@ std::unique_ptr<Verb> makeDemo();
 std::unique_ptr<Verb> makeBench();
 std::unique_ptr<Verb> makeStudy();
 std::unique_ptr<Verb> makeView();
+std::unique_ptr<Verb> makeManual();
+std::unique_ptr<Verb> makeCompletion();
 std::unique_ptr<Verb> makeGallery();
+std::unique_ptr<Verb> makeBatch();
 
 }  // namespace heatskin::cli

@@ -24,7 +24,7 @@ target_link_options(heatskin_flags INTERFACE ${HEATSKIN_SANITIZE_LINK})
 set(HEATSKIN_HANG_LIMIT 3600)
 
 # Tests spend their time in the library; optimising their own code would only make them slower to build.
-set(HEATSKIN_TEST_OPTIMISATION $<$<CONFIG:Release>:-O1>)
+set(HEATSKIN_TEST_OPTIMISATION $<$<CONFIG:Release>:-Og>)
 
 include(cmake/precompiled.cmake)
 # -O3, CMake's choice for a release, is worth 5 to 8 % of a fit in the core and only compile time where modules read files

@@ -42,7 +42,7 @@ heatskin_unity(heatskin_verbs ${verb_batch})
 heatskin_unity(heatskin_benches)
 set(build_commit ${PROJECT_BINARY_DIR}/generated/build_commit.cpp)
 add_custom_target(heatskin_build_commit BYPRODUCTS ${build_commit}
-                  COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR} -D OUTPUT=${build_commit}
+                  COMMAND ${CMAKE_COMMAND} -D SOURCE=${PROJECT_SOURCE_DIR} -D OUTPUT=${build_commit} -D BUILD_TYPE=$<CONFIG>
                           -P ${PROJECT_SOURCE_DIR}/cmake/write_build_commit.cmake
                   COMMENT "Which commit this is")
 add_executable(heatskin_cli $<TARGET_OBJECTS:heatskin_verbs> $<TARGET_OBJECTS:heatskin_benches> ${build_commit})
@@ -126,6 +126,10 @@ if(HEATSKIN_TESTS)
                                               $<TARGET_FILE:heatskin_cli> ${PROJECT_BINARY_DIR}/viewer_tests ${subject})
       set_tests_properties(viewer/${subject} PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
     endforeach()
+    # The Kubernetes job of cluster/. Slurm, GNU parallel and Snakemake are `make cluster-test`.
+    add_test(NAME cluster/kubernetes COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/cluster/engines_test.py
+                                             $<TARGET_FILE:heatskin_cli> kubernetes)
+    set_tests_properties(cluster/kubernetes PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
     # A baked product in Blender, where that is installed (it is no package of ours), beside our own picture.
     add_test(NAME blender/baked COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/blender/blender_test.py
                                         $<TARGET_FILE:heatskin_cli> ${PROJECT_BINARY_DIR}/blender)
@@ -169,6 +173,15 @@ if(HEATSKIN_TESTS)
     set_tests_properties(${name} PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT})
   endforeach()
   set_tests_properties(subproject_planted_error PROPERTIES PASS_REGULAR_EXPRESSION "heatskin made heatskin_cli")
+
+  # The documentation as a web site, whose broken links are errors; and whether they would be noticed. What the Debian
+  # packages hold.
+  if(NOT HEATSKIN_SANITIZE AND HEATSKIN_INSTALL)
+    add_test(NAME docs/site COMMAND ${PROJECT_SOURCE_DIR}/scripts/docs.sh)
+    add_test(NAME docs/planted_errors COMMAND ${PROJECT_SOURCE_DIR}/scripts/docs.sh --self-test)
+    add_test(NAME deb COMMAND ${PYTHON3} ${PROJECT_SOURCE_DIR}/tests/deb/deb_test.py)
+    set_tests_properties(docs/site docs/planted_errors deb PROPERTIES TIMEOUT ${HEATSKIN_HANG_LIMIT} SKIP_RETURN_CODE 77)
+  endif()
 
   # Builds a project against the installed tree, once with find_package and once with pkg-config.
   if(NOT HEATSKIN_SANITIZE)

@@ -1,5 +1,5 @@
-# cmake -D SOURCE=DIR -D OUTPUT=FILE -P write_build_commit.cmake: writes FILE, what buildCommit() (cli/build_commit.h)
-# answers. Run by every build: a commit is not known when CMake configures. FILE stays as it is unless the answer changes,
+# cmake -D SOURCE=DIR -D OUTPUT=FILE [-D BUILD_TYPE=Release] -P write_build_commit.cmake: writes FILE, what buildCommit()
+# and buildType() (cli/build_commit.h) answer. Run by every build: a commit is not known when CMake configures. FILE stays as it is unless the answer changes,
 # and nothing but the program contains it, so a commit costs one small file and one link.
 cmake_minimum_required(VERSION 3.25)
 
@@ -42,6 +42,10 @@ namespace heatskin::cli {
 
 std::string_view buildCommit() {
   return "@commit@";
+}
+
+std::string_view buildType() {
+  return "@BUILD_TYPE@";
 }
 
 }  // namespace heatskin::cli

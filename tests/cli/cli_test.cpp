@@ -24,9 +24,10 @@ constexpr const char* kDirty =
     "v 1 1 1\nv 1 -1 -1\nv -1 1 -1\nv -1 -1 1\nv 9 9 9\n"
     "f 1 2 3\nf 1 4 2\nf 1 3 4\nf 1 3 4\nf 1 1 2\n";
 
-const std::vector<std::string> kVerbs = {"fit",     "inspect",    "query", "eval",  "render",
-                                         "compare", "demo-asset", "demo",  "bench", "rd",
-                                         "import",  "export",     "study"};
+const std::vector<std::string> kVerbs = {
+    "fit",  "inspect", "query",    "eval",   "render", "compare", "demo-asset",
+    "demo", "bench",   "rd",       "import", "export", "study",   "view",
+    "bake", "attach",  "transfer", "lod",    "edit",   "manual",  "completion"};
 
 /// Exactly one line that says what went wrong, and nothing else.
 void expectError(const ProcessOutcome& outcome, int code) {
@@ -96,7 +97,8 @@ TEST(Cli, VersionIsOneLine) {
   const auto outcome = runHeatskin({"--version"});
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_TRUE(std::regex_match(
-      outcome.out, std::regex("heatskin [0-9]+\\.[0-9]+\\.[0-9]+( \\([0-9a-f]{10,}(\\+[0-9a-f]{8})?\\))?\n")))
+      outcome.out, std::regex("heatskin [0-9]+\\.[0-9]+\\.[0-9]+ \\(([0-9a-f]{10,}(\\+[0-9a-f]{8})?, "
+                              ")?(Release|Debug|Sanitize), [A-Z0-9_]+\\)\n")))
       << outcome.out;
 }
 

@@ -20,6 +20,9 @@ import tempfile
 import bumpy_mesh
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+import kept_fits  # noqa: E402
+
 LEVEL = 1 / 255
 TOLERANCE = 0.5 * LEVEL  # what the specification promises, of the range of a channel
 DEGREES = 0.2            # and of shading normals
@@ -87,7 +90,7 @@ def make_products(heatskin, folder):
             print(f"not tried, because it is not here: {path}")
     for i, (name, path, options) in enumerate(jobs):
         out = os.path.join(folder, f"{i}.glb")
-        run([heatskin, "fit", path, "-o", out, "-q"] + options)
+        kept_fits.fit(heatskin, path, out, options)
         assert ("proxyCharts" in extension_of(out)) == (options is PROXY), name
         yield name, out
 

@@ -16,6 +16,8 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "readers"))
 import bumpy_mesh  # noqa: E402
+sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
+import kept_fits  # noqa: E402
 
 LEVEL = 1 / 255
 TOLERANCE = LEVEL     # shaders count in float32
@@ -23,7 +25,7 @@ DEGREES = 0.5         # edges of triangles come from differences on the screen
 SIZE = 128            # pixels; software renderers are slow
 LEAST_POINTS = 1000
 SKIPPED = 77
-SMALL = ["--preset", "compact", "--kernels", "1500", "--steps", "40", "--no-eval", "-q"]
+SMALL = ["--preset", "compact", "--kernels", "1500", "--steps", "40", "--no-eval"]
 
 
 def skip(why):
@@ -107,7 +109,7 @@ def check(name, heatskin, packages, chromium, product, folder):
 def check_fallback(heatskin, packages, chromium, asset, folder):
     """Files without kernels load as ever; kernels that cannot be shown leave the fallback, with a reason."""
     product = os.path.join(folder, "no_charts.glb")
-    run([heatskin, "fit", asset, "-o", product, "--no-charts"] + SMALL)
+    kept_fits.fit(heatskin, asset, product, SMALL + ["--no-charts"])
     plain, without = render(packages, chromium, asset), render(packages, chromium, product)
     print(f"without kernels: {plain}; without charts: {without}")
     return not plain["shown"] and "reason" not in plain and not plain["problems"] and \
@@ -134,7 +136,7 @@ def main():
             jobs.append(("water bottle", bottle, []))
         for i, (name, asset, options) in enumerate(jobs):
             product = os.path.join(folder, f"{i}.glb")
-            run([heatskin, "fit", asset, "-o", product] + SMALL + options)
+            kept_fits.fit(heatskin, asset, product, SMALL + options)
             good &= check(name, heatskin, packages, chromium, product, folder)
         good &= check_fallback(heatskin, packages, chromium, bumpy, folder)
     sys.exit(0 if good else 1)

@@ -1,6 +1,7 @@
 """The cases of the campaign, by group. A group is a function of one of the modules below that yields (name, function of a
 Trial, whether it is quick)."""
 
+import batch_cases
 import input_cases
 import kill_cases
 import option_cases
@@ -12,6 +13,7 @@ def all_cases(quick, program, assets):
     """[(group, name, function, quick)]"""
     groups = (
         ("kills", kill_cases.kills(quick)),
+        ("batches", batch_cases.batches(quick)),
         ("disks", resource_cases.disks(quick)),
         ("outputs", output_cases.outputs(quick)),
         ("options", option_cases.options(quick, program)),

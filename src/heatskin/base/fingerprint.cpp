@@ -37,4 +37,14 @@ Fingerprint::Value Fingerprint::value() const {
   return value;
 }
 
+std::string hexadecimal(const Fingerprint& fingerprint) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : fingerprint.value()) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
 }  // namespace heatskin

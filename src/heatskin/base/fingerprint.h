@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <type_traits>
 
 #include "heatskin/base/vec.h"
@@ -47,5 +48,8 @@ class Fingerprint {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// 32 digits.
+std::string hexadecimal(const Fingerprint& fingerprint);
 
 }  // namespace heatskin

@@ -79,7 +79,8 @@ TEST(ClosestOrthogonal, AgreesWithTheSingularValueDecomposition) {
   const RowMajor x = RowMajor::Random(kSize, kSize);
   const std::vector<double> result = closestOrthogonal(kSize, {x.data(), x.data() + x.size()});
   const Eigen::Map<const RowMajor> q(result.data(), kSize, kSize);
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(x, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  const Eigen::JacobiSVD<Eigen::MatrixXd, Eigen::NoQRPreconditioner> svd(
+      x, Eigen::ComputeFullU | Eigen::ComputeFullV);
   EXPECT_LT(orthogonalityError(q), 1e-13);
   // Roundings over the square of the smallest singular value.
   const double least = svd.singularValues()[kSize - 1] / svd.singularValues()[0];
@@ -95,7 +96,7 @@ TEST(ClosestOrthogonal, CompletesWhatHasNoRank) {
   const Eigen::Map<const RowMajor> q(result.data(), kSize, kSize);
   EXPECT_LT(orthogonalityError(q), 1e-13);
   // Closest: trace(Q^T X) is the sum of the singular values.
-  const Eigen::JacobiSVD<Eigen::MatrixXd> svd(x);
+  const Eigen::JacobiSVD<Eigen::MatrixXd, Eigen::NoQRPreconditioner> svd(x);
   EXPECT_NEAR((q.transpose() * x).trace(), svd.singularValues().sum(), 1e-7);
   const std::vector<double> of_zero = closestOrthogonal(4, std::vector<double>(16, 0.0));
   EXPECT_LT(orthogonalityError(Eigen::Map<const RowMajor>(of_zero.data(), 4, 4)), 1e-13);

@@ -5,20 +5,15 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
-#include <cstring>
-#include <fstream>
 #include <map>
 #include <system_error>
 #include <thread>
 #include <utility>
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "heatskin/base/child_process.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/fingerprint.h"
 #include "heatskin/base/plural.h"
@@ -27,16 +22,11 @@ namespace heatskin::study {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 constexpr auto kPollInterval = std::chrono::milliseconds(20);
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-// Their shadow memory alone takes terabytes of address space.
-constexpr bool kLimitMemory = false;
-#else
-constexpr bool kLimitMemory = true;
-#endif
+/// What begins an error line of the program, in front of its text.
+constexpr std::string_view kErrorPrefix = "heatskin: error: ";
 
 Json rowJson(std::string_view study, const StudyRow& row, std::string_view fingerprint) {
   return {{"study", study},
@@ -82,80 +72,12 @@ std::string rowFileName(std::string_view study, const std::string& name) {
   return fmt::format("{}.{}.json", study, name);
 }
 
-/// The last line of a text file, without the program's own prefix.
-std::string lastLine(const fs::path& file) {
-  std::ifstream in(file);
-  std::string last;
-  for (std::string line; std::getline(in, line);) {
-    if (!line.empty()) last = line;
-  }
-  const std::string_view prefix = "heatskin: error: ";
-  if (last.starts_with(prefix)) last.erase(0, prefix.size());
-  return last;
-}
-
 /// A process that executes a run.
-struct Child {
-  pid_t pid = -1;
+struct Execution {
+  ChildProcess process;
   std::size_t run = 0;
-  Clock::time_point start;
-  bool timed_out = false;
   fs::path scratch;  ///< work.json, outcome.json, stderr
 };
-
-/// fork and exec with limits. Between the two only calls that are safe in a copy of one thread of many.
-Result<pid_t> start(const std::vector<std::string>& words, const fs::path& errors,
-                    const RunnerOptions& options) {
-  std::vector<char*> argv;
-  for (const std::string& word : words)
-    argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  const int err = ::open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (err < 0) return failure(fmt::format("{}: {}", displayPath(errors), std::strerror(errno)));
-  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  const pid_t parent = ::getpid();
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::setpgid(0, 0);
-    // A study that is killed takes its runs with it.
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) ::_exit(127);
-    if (kLimitMemory && options.max_bytes > 0) {
-      const rlimit limit = {options.max_bytes, options.max_bytes};
-      ::setrlimit(RLIMIT_AS, &limit);
-    }
-    const rlimit no_core = {0, 0};
-    ::setrlimit(RLIMIT_CORE, &no_core);
-    sigset_t none;
-    sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::dup2(nothing, 0);
-    ::dup2(nothing, 1);
-    ::dup2(err, 2);
-    ::execv(argv[0], argv.data());
-    ::_exit(127);
-  }
-  const int problem = errno;
-  ::close(err);
-  if (nothing >= 0) ::close(nothing);
-  if (pid < 0) return failure(fmt::format("a process cannot be started: {}", std::strerror(problem)));
-  ::setpgid(pid, pid);  // also here: whoever is first
-  return pid;
-}
-
-std::string endText(const Child& child, int status, const RunnerOptions& options) {
-  if (child.timed_out) return fmt::format("the time limit of {:g} s was reached", options.max_seconds);
-  const std::string said = lastLine(child.scratch / "stderr");
-  if (WIFSIGNALED(status)) {
-    return fmt::format("ended by signal {}{}{}", WTERMSIG(status), said.empty() ? "" : ": ", said);
-  }
-  if (!said.empty()) return said;
-  return fmt::format("ended with code {} and said nothing", WEXITSTATUS(status));
-}
-
-double secondsOf(const timeval& t) {
-  return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-}
 
 constexpr std::string_view kScratchPrefix = ".running-";
 
@@ -185,8 +107,7 @@ class Running {
     if (progress_ == nullptr) progress_ = &silentProgress();
   }
   ~Running() {
-    for (const Child& child : children_)
-      end(child);
+    children_.clear();  // which kills them
     std::error_code ignored;
     fs::remove_all(scratch(), ignored);
   }
@@ -261,7 +182,7 @@ class Running {
   }
 
   Result<void> begin(std::size_t i) {
-    Child child;
+    Execution child;
     child.run = i;
     child.scratch = scratch() / runs_[i].name;
     const fs::path files = rowsFolder() / runs_[i].name;
@@ -273,53 +194,34 @@ class Running {
             writeFileAtomically(child.scratch / "work.json", std::string_view(runs_[i].work.dump()));
         !written)
       return written;
-    const auto pid =
-        start(options_.command(child.scratch / "work.json", child.scratch / "outcome.json", files),
-              child.scratch / "stderr", options_);
-    if (!pid) return pid.error();
-    child.pid = *pid;
-    child.start = Clock::now();
+    auto process = ChildProcess::start(
+        options_.command(child.scratch / "work.json", child.scratch / "outcome.json", files),
+        {child.scratch / "stderr", options_.max_bytes});
+    if (!process) return process.error();
+    child.process = std::move(*process);
     children_.push_back(std::move(child));
     show(runs_[i].name);
     return {};
-  }
-
-  /// Kills a run with everything it started, and waits for its end.
-  static void end(const Child& child) {
-    ::kill(-child.pid, SIGKILL);
-    ::kill(child.pid, SIGKILL);
-    int status = 0;
-    while (::waitpid(child.pid, &status, 0) < 0 && errno == EINTR) {
-    }
   }
 
   /// Rows of the children that have ended; true if there were any.
   Result<bool> collect() {
     bool any = false;
     for (std::size_t c = 0; c < children_.size();) {
-      Child& child = children_[c];
-      const double seconds = std::chrono::duration<double>(Clock::now() - child.start).count();
-      if (!child.timed_out && options_.max_seconds > 0 && seconds > options_.max_seconds) {
-        child.timed_out = true;
-        ::kill(-child.pid, SIGKILL);
-      }
-      int status = 0;
-      rusage usage{};
-      const pid_t ended = ::wait4(child.pid, &status, WNOHANG, &usage);
-      if (ended == 0 || (ended < 0 && errno == EINTR)) {
+      const auto ended = children_[c].process.poll(options_.max_seconds);
+      if (!ended) {
         ++c;
         continue;
       }
-      ::kill(-child.pid, SIGKILL);  // whatever it left behind
-      const Child done = std::move(child);
+      const Execution done = std::move(children_[c]);
       children_.erase(children_.begin() + static_cast<std::ptrdiff_t>(c));
-      if (auto kept = keep(done, status, seconds, usage); !kept) return kept.error();
+      if (auto kept = keep(done, *ended); !kept) return kept.error();
       any = true;
     }
     return any;
   }
 
-  Result<void> keep(const Child& child, int status, double seconds, const rusage& usage) {
+  Result<void> keep(const Execution& child, const ChildEnd& end) {
     const std::size_t i = child.run;
     StudyRow& row = rows_[i];
     row.name = runs_[i].name;
@@ -328,17 +230,17 @@ class Running {
     row.work = runIdentity(runs_[i].work);
     row.values = row.timing = Json::object();
     const auto outcome = readJson(child.scratch / "outcome.json");
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && outcome && outcome->contains("values")) {
+    if (end.succeeded() && outcome && outcome->contains("values")) {
       row.values = (*outcome)["values"];
       row.timing = outcome->value("timing", Json::object());
     } else {
       row.error = outcome && outcome->contains("error") && (*outcome)["error"].is_string()
                       ? (*outcome)["error"].get<std::string>()
-                      : endText(child, status, options_);
+                      : endText(end, options_.max_seconds, child.scratch / "stderr", kErrorPrefix);
     }
-    row.timing["run_s"] = seconds;
-    row.timing["run_cpu_s"] = secondsOf(usage.ru_utime) + secondsOf(usage.ru_stime);
-    row.timing["run_peak_rss_mb"] = static_cast<double>(usage.ru_maxrss) * 1024 * 1e-6;
+    row.timing["run_s"] = end.seconds;
+    row.timing["run_cpu_s"] = end.cpu_seconds;
+    row.timing["run_peak_rss_mb"] = end.peak_rss_mb;
     std::error_code ignored;
     fs::remove(rowsFolder() / runs_[i].name, ignored);  // unless it has files
     fs::remove_all(child.scratch, ignored);
@@ -355,7 +257,7 @@ class Running {
   std::span<const StudyRun> runs_;
   const RunnerOptions& options_;
   std::vector<StudyRow> rows_;
-  std::vector<Child> children_;
+  std::vector<Execution> children_;
   Progress* progress_;
   double done_cost_ = 0;
   std::size_t finished_ = 0, failed_ = 0;

@@ -91,13 +91,6 @@ double cpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-std::string hexadecimal(const Fingerprint& fingerprint) {
-  std::string text;
-  for (const std::uint8_t byte : fingerprint.value())
-    text += fmt::format("{:02x}", byte);
-  return text;
-}
-
 Json jsonNumber(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }

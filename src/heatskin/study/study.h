@@ -121,9 +121,6 @@ const Study* studyNamed(std::string_view name);
 Result<std::vector<StudyRun>> chooseRuns(std::vector<StudyRun> runs, std::span<const std::string> meshes,
                                          std::span<const std::string> methods);
 
-/// 32 digits.
-std::string hexadecimal(const Fingerprint& fingerprint);
-
 /// Seconds of processor time this process has used, all threads.
 double cpuSeconds();
 
