@@ -147,6 +147,23 @@ const jobs = {
     return { colors: await colors(page, 'dropped'), message: await page.textContent('#message') };
   },
 
+  /** Another mesh under the texture: errors against its own colours. */
+  async carry() {
+    const page = await open({ viewport: { width: 900, height: 460 } }), text = fs.readFileSync(file).toString('base64');
+    const box = await page.locator('#canvas').boundingBox();
+    await page.evaluate(({ text, name, clientX }) => {
+      const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0)), dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File([bytes], name));
+      document.dispatchEvent(new DragEvent('drop', { dataTransfer, clientX, bubbles: true, cancelable: true }));
+    }, { text, name: path.basename(file), clientX: box.x + 0.75 * box.width });
+    await page.waitForFunction(() => /dB|cannot/.test(document.getElementById('carry-says').textContent));
+    const says = await page.textContent('#carry-says'), errors = await colors(page, 'carry_errors');
+    await page.selectOption('#mode', 'unlit');
+    const unlit = await colors(page, 'carry_unlit');
+    await page.selectOption('#mode', 'carried:distance');
+    return { says, errors, unlit, distances: await colors(page, 'carry_distances'), scale: await page.textContent('#scale') };
+  },
+
   /** A phone: nothing is wider than the screen, and touch turns the object. */
   async phone() {
     const page = await open({ viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true });

@@ -372,6 +372,19 @@ class PageTest(unittest.TestCase):
         self.assertGreater(found["colors"], 50)
         self.assertEqual(found["message"], "")
 
+    def test_another_mesh_under_the_texture(self):
+        # The fit's own mesh, and a finer one of the same shape.
+        run([HEATSKIN, "demo-asset", "-o", path("finer.glb"), "--resolution", "3000", "--texture", "256", "-q"])
+        decibels = {}
+        for name in ["pumpkin", "finer"]:
+            found = self.drive("carry", path(name + ".glb"))
+            self.assertGreater(min(found["errors"], found["unlit"]), 50)
+            decibels[name] = float(found["says"].split(" dB")[0].split()[-1])
+        surface = json.loads(run([HEATSKIN, "eval", path("fit.glb"), "--reference", path("pumpkin.glb"), "--json", "-", "-q"]))["surface_psnr_filtered"]
+        print("another mesh:", decibels, "eval:", round(surface, 2))
+        self.assertLess(abs(decibels["pumpkin"] - surface), 1.5)
+        self.assertGreater(decibels["finer"], 15)
+
     def test_phone(self):
         found = self.drive("phone")
         self.assertLessEqual(found["widths"][0], found["widths"][1])

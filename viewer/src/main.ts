@@ -3,6 +3,7 @@
 import './style.css';
 import * as THREE from 'three';
 import { bytesOf, givenFiles, type GivenFile, type Progress } from './files';
+import { carry } from './carry';
 import { Budget, css, partsAt } from './kernels';
 import { Live, liveAddress } from './live';
 import { Model } from './model';
@@ -23,6 +24,7 @@ class Page {
   private used = 0;
   private before: Comparison = 'original';
   private pressed = { x: 0, y: 0 };
+  private carrying = 0;  // counts the meshes that were to get the texture: only the latest one goes on
 
   constructor() {
     this.stage = new Stage($<HTMLCanvasElement>('canvas'));
@@ -137,8 +139,9 @@ class Page {
       option.disabled = option.value === 'kernels' ? !this.kernels : option.value === 'original' ? !this.original : !(this.kernels && this.original);
     }
     const modes = (this.kernels ?? this.original!).modes();
+    if (this.original?.carried) modes.push({ mode: 'carried:error', label: 'Mesh: errors' }, { mode: 'carried:distance', label: 'Mesh: distances' });
     select('mode').replaceChildren(...modes.map(({ mode, label }) => new Option(label, mode)));
-    $('budget-part').hidden = $('pick-part').hidden = !this.kernels;
+    $('budget-part').hidden = $('pick-part').hidden = $('carry-part').hidden = !this.kernels;
     $('pick').replaceChildren();
     input('budget').value = input('budget').max;
     $('budget-value').textContent = $('budget-says').textContent = '';
@@ -192,9 +195,13 @@ class Page {
     input('split').value = String(100 * look.split);
     select('environment').value = look.environment;
     $('gain-label').hidden = look.comparison !== 'difference' && look.comparison !== 'error';
-    $('scale').hidden = look.comparison !== 'error';
-    $('scale-most').textContent = `${128 / look.gain}+`;
-    for (const [id, text] of [['tag-left', 'Kernels'], ['tag-right', 'Original']]) {
+    const carried = this.original?.carried && look.mode.startsWith('carried:') && look.comparison !== 'kernels', distance = look.mode === 'carried:distance';
+    $('gain-label').hidden &&= !carried || distance;
+    $('scale').hidden = look.comparison !== 'error' && !carried;
+    $('scale-says').textContent = carried && distance ? 'distance, of the size' : 'difference of a channel, of 255';
+    $('scale-most').textContent = carried && distance ? '1 %+' : `${128 / look.gain}+`;
+    if (carried && !distance) this.original!.rescale?.(128 / look.gain);
+    for (const [id, text] of [['tag-left', 'Kernels'], ['tag-right', this.original?.carried ? this.original.name : 'Original']]) {
       $(id).textContent = text;
       $(id).hidden = !two;
     }
@@ -223,6 +230,42 @@ class Page {
       dd.textContent = value;
       return [dt, dd];
     }));
+  }
+
+  /** The texture on another mesh, beside the product. */
+  private async carry(file: File): Promise<void> {
+    const product = this.kernels, says = $('carry-says'), { stage } = this, number = ++this.carrying;
+    if (!product?.product) return;
+    const cancelled = () => number !== this.carrying || this.kernels !== product;
+    says.textContent = `Reading ${file.name}`;
+    try {
+      const mesh = await Model.load(file.name, await file.arrayBuffer());
+      if (cancelled()) return mesh.dispose();
+      mesh.carried = true;
+      const old = this.original;
+      this.original = mesh;
+      if (old && old !== mesh) old.dispose();
+      this.offer();
+      stage.look.mode = 'carried:error';
+      stage.look.comparison = 'side';
+      let begun = false;
+      const outcome = await carry(product, mesh, () => 128 / stage.look.gain, (part) => {
+        if (!begun) { stage.show(this.kernels, mesh); stage.frame(); this.sync(); begun = true; }
+        says.textContent = `${Math.round(100 * part)} % of the points`;
+        stage.changed();
+      }, cancelled);
+      if (cancelled()) return;
+      const words = [`${outcome.points.toLocaleString('en')} points of ${file.name}.`];
+      if (outcome.psnr !== undefined) words.push(`${outcome.psnr.toFixed(1)} dB against its own colours, ${outcome.mean!.toFixed(1)} of 255 in the mean.`);
+      else words.push('It has no colours of its own to compare with.');
+      words.push(`Nineteen of twenty lie within ${(100 * outcome.distance).toPrecision(2)} % of the size.`);
+      if (outcome.moved) words.push('It was moved and scaled onto the product.');
+      says.textContent = words.join(' ');
+      if (outcome.psnr === undefined) { stage.look.mode = 'carried:distance'; }
+      this.sync();
+    } catch (error) {
+      says.textContent = `${file.name} cannot be used: ${error instanceof Error ? error.message : String(error)}`;
+    }
   }
 
   private setBudget(): void {
@@ -319,6 +362,7 @@ class Page {
     change('turn', () => { stage.controls.autoRotate = input('turn').checked; this.turn(); });
     change('variant', () => void this.load(Number(select('file').value), select('variant').value || undefined));
     change('file', () => void this.load(Number(select('file').value)));
+    change('carry', () => { const [file] = Array.from(input('carry').files ?? []); if (file) void this.carry(file); input('carry').value = ''; });
     change('open', () => this.add(Array.from(input('open').files ?? [])));
     input('split').addEventListener('input', () => { stage.look.split = Number(input('split').value) / 100; stage.changed(); });
     input('budget').addEventListener('input', () => this.setBudget());
@@ -339,14 +383,17 @@ class Page {
     document.addEventListener('keydown', (event) => this.key(event));
     const drop = $('drop');
     let inside = 0;
-    document.addEventListener('dragenter', (event) => { event.preventDefault(); ++inside; drop.hidden = false; });
+    document.addEventListener('dragenter', (event) => { event.preventDefault(); ++inside; drop.hidden = false; $('drop-carry').hidden = !this.kernels; });
     document.addEventListener('dragleave', () => { if (--inside <= 0) drop.hidden = true; });
     document.addEventListener('dragover', (event) => event.preventDefault());
     document.addEventListener('drop', (event) => {
       event.preventDefault();
       inside = 0;
       drop.hidden = true;
-      this.add(Array.from(event.dataTransfer?.files ?? []));
+      const files = Array.from(event.dataTransfer?.files ?? []), box = canvas.getBoundingClientRect();
+      const right = event.clientX > box.left + box.width / 2 && event.clientX < box.right;
+      if (this.kernels && right && files.length === 1) void this.carry(files[0]);
+      else this.add(files);
     });
   }
 

@@ -90,6 +90,9 @@ export class Model {
   readonly triangles: number;
   readonly vertices: number;
   readonly outlined = { heatskinOutlined: { value: new Int32Array(MOST_OUTLINED) }, heatskinOutlines: { value: 0 } };
+  /** Set by carry(): vertices have the colours of a product. Takes the error (8-bit levels) that is drawn brightest. */
+  rescale?: (full: number) => void;
+  carried = false;
   private readonly meshes: { mesh: Painted; loaded: THREE.Material }[] = [];
   private readonly made = new Map<string, THREE.Material>();
 
@@ -150,6 +153,9 @@ export class Model {
     this.outlined.heatskinOutlines.value = chosen.length;
   }
 
+  /** Meshes and the materials they came with. */
+  plainMeshes(): { mesh: Painted; loaded: THREE.Material }[] { return this.meshes; }
+
   /** Gives back what the graphics memory holds of it. */
   dispose(): void {
     const materials = new Set<THREE.Material>(this.made.values());
@@ -182,12 +188,12 @@ export class Model {
   }
 
   private materialFor(mesh: Painted, loaded: THREE.Material, mode: Mode): THREE.Material {
-    if (mode === 'lit') return loaded;
+    if (mode === 'lit' && !this.carried) return loaded;
     const key = `${loaded.uuid} ${mode}`;
     let material = this.made.get(key);
     if (!material) {
       const kernels = this.product && this.tables && mesh.geometry.attributes.heatskinCorner !== undefined;
-      material = kernels ? this.kernelMaterial(loaded, mode) : plainMaterial(loaded, mode);
+      material = this.carried ? carriedMaterial(loaded, mode) : kernels ? this.kernelMaterial(loaded, mode) : plainMaterial(loaded, mode);
       this.made.set(key, material);
     }
     return material;
@@ -204,6 +210,21 @@ export class Model {
     const group = product.groups.find(({ name }) => mode === `channel:${name}`);
     return inspectionMaterial(loaded, tables, group ? groupCode(product, group) : shown);
   }
+}
+
+/** Materials of a mesh that has the colours of a product at its vertices (carry.ts). */
+function carriedMaterial(loaded: THREE.Material, mode: Mode): THREE.Material {
+  const { side } = loaded;
+  if (mode === 'lit') return new THREE.MeshStandardMaterial({ side, vertexColors: true, roughness: 0.8, metalness: 0 });
+  const material = new THREE.MeshBasicMaterial({ side, vertexColors: true, toneMapped: false });
+  const attribute = { 'carried:error': 'carriedError', 'carried:distance': 'carriedDistance' }[mode as 'carried:error'];
+  if (attribute) {
+    material.onBeforeCompile = (shader) => {
+      shader.vertexShader = `attribute vec3 ${attribute};\n${shader.vertexShader.replace('#include <color_vertex>', `#include <color_vertex>\nvColor.rgb = ${attribute};`)}`;
+    };
+    material.customProgramCacheKey = () => `heatskin ${attribute}`;
+  }
+  return material;
 }
 
 /** The same views of materials without kernels. */

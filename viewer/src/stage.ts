@@ -76,13 +76,18 @@ void main() {
 }
 `;
 
-/** The same colour for a page. */
-export function heatCss(t: number): string {
-  const hue = (-72 + 176 * t ** 0.85) * Math.PI / 180, chroma = 0.02 + 0.48 * t * (1 - t) + 0.07 * t, light = 0.14 + 0.82 * t;
+/** The same, for values from 0 to 1. */
+export function heatLinear(value: number): [number, number, number] {
+  const t = Math.min(Math.max(value, 0), 1), hue = (-72 + 176 * t ** 0.85) * Math.PI / 180, chroma = 0.02 + 0.48 * t * (1 - t) + 0.07 * t, light = 0.14 + 0.82 * t;
   const a = chroma * Math.cos(hue), b = chroma * Math.sin(hue);
   const [l, m, s] = [light + 0.3963377774 * a + 0.2158037573 * b, light - 0.1055613458 * a - 0.0638541728 * b, light - 0.0894841775 * a - 1.2914855480 * b].map((x) => x ** 3);
   const linear = [4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s, -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s, -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s];
-  return `rgb(${linear.map((x) => Math.round(255 * (x <= 0.0031308 ? 12.92 * Math.max(x, 0) : 1.055 * Math.min(x, 1) ** (1 / 2.4) - 0.055)))})`;
+  return linear.map((x) => Math.min(Math.max(x, 0), 1)) as [number, number, number];
+}
+
+/** And for the page's style. */
+export function heatCss(t: number): string {
+  return `rgb(${heatLinear(t).map((x) => Math.round(255 * (x <= 0.0031308 ? 12.92 * x : 1.055 * x ** (1 / 2.4) - 0.055)))})`;
 }
 
 const SHOW_FRAGMENT = /* glsl */`

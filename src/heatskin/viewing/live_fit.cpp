@@ -188,9 +188,9 @@ void LiveFit::watch(const FitMoment& moment, const std::function<bool()>& cancel
       const double before = processorSeconds();
       auto product = moment.product();
       const double cost = processorSeconds() - before;
+      const std::lock_guard lock(live.mutex);
       live.frame_seconds += cost;
       live.frame_cost = cost;
-      const std::lock_guard lock(live.mutex);
       if (product) {
         Impl::Frame frame;
         frame.number = live.next_number++;
@@ -284,7 +284,9 @@ std::string LiveFit::state() {
                          {"loss", liveNumber(live.loss / weight)},
                          {"psnr", liveNumber(live.psnr / weight)},
                          {"seconds", live.optimise_seconds},
-                         {"elapsed", secondsSince(live.began)}};
+                         {"elapsed", secondsSince(live.began)},
+                         {"processor_seconds", processorSeconds()},
+                         {"frame_processor_seconds", live.frame_seconds}};
   // Of this stage: how many follow is not known.
   json["left"] = live.step > 0 ? liveNumber(live.stage_seconds / live.step * (live.steps - live.step))
                                : nlohmann::json();

@@ -7,8 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "heatskin/base/base64.h"
+#include "heatskin/base/files.h"
 #include "heatskin/io/asset.h"
+#include "heatskin/io/gltf_document.h"
 
+#include "support/assets.h"
 #include "support/temporary_folder.h"
 
 namespace heatskin {
@@ -84,6 +87,37 @@ TEST(ViewerPage, OtherFormatsBecomeGlb) {
   const auto broken = readForViewing(folder.write("broken.glb", "glTF, but no more"));
   ASSERT_FALSE(broken);
   EXPECT_EQ(broken.error().kind, ErrorKind::kInput);
+}
+
+TEST(ViewerPage, DracoIsUndoneAndEverythingElseStays) {
+  HEATSKIN_REQUIRE_ASSETS();
+  const auto path = testing::assetsFolder() / "variants" / "fox_draco.glb";
+  const auto bytes = readFile(path);
+  ASSERT_TRUE(bytes);
+  auto document = GltfDocument::open(*bytes, path);
+  ASSERT_TRUE(document);
+  GltfJson& material = document->root()["materials"][0];
+  material["emissiveTexture"] = material["pbrMetallicRoughness"]["baseColorTexture"];
+  material["emissiveFactor"] = {0.5, 0.25, 1.0};
+  const auto more = document->finish();
+  ASSERT_TRUE(more);
+  testing::TemporaryFolder folder;
+  const auto file = folder.write("more.glb", std::string(more->begin(), more->end()));
+
+  const auto before = loadAsset(file);
+  const auto shown = readForViewing(file);
+  ASSERT_TRUE(before) << before.error().message;
+  ASSERT_TRUE(shown) << shown.error().message;
+  const std::string text(shown->bytes.begin(), shown->bytes.end());
+  EXPECT_EQ(text.find("draco"), std::string::npos);
+  EXPECT_NE(text.find("\"emissiveTexture\""), std::string::npos);
+  const auto after = loadAsset(folder.write("shown.glb", text));
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_EQ(after->materials.size(), before->materials.size());
+  const Primitive &a = after->meshes.at(0).primitives.at(0), &b = before->meshes.at(0).primitives.at(0);
+  EXPECT_EQ(a.positions, b.positions);
+  EXPECT_EQ(a.triangles, b.triangles);
+  EXPECT_EQ(a.uv_sets, b.uv_sets);
 }
 
 }  // namespace
