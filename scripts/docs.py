@@ -2,13 +2,11 @@
 """docs.py OUT HEATSKIN: the documentation as a web site in OUT/html, with Sphinx.
 
 The pages are those of docs/, the README, the change log, the notes for contributors and the packages' own READMEs; the
-program writes the reference of its verbs, Doxygen reads that of the C++ headers, and the Python reference comes from
-the package's stubs. Links are rewritten to where things are in the site. A link to something that does not exist,
+program writes the reference of its verbs and a gallery, Doxygen reads the C++ headers. Links are rewritten to where things are in the site. A link to something that does not exist,
 a heading included, is an error, and so is every warning of Sphinx.
 
 docs.py --self-test: whether broken links would be noticed.
 """
-import ast
 import os
 import re
 import shutil
@@ -29,9 +27,9 @@ PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.
 
 TOCTREES = [
     ("Using heatskin", ["fitting", "viewing", "baking", "transfer", "batch", "pipelines", "studies", "lpips"]),
-    ("Programming", ["tour", "python", "python_reference", "cpp/index", "packages/three", "packages/gltf-transform"]),
+    ("Programming", ["tour", "cpp/index", "python", "packages/three", "packages/gltf-transform"]),
     ("Reference", ["manual/heatskin", "manual/heatskin-options", "format", "conventions", "symbols"]),
-    ("Results", ["results/*"]),
+    ("Results", ["gallery", "results/*"]),
     ("Project", ["changelog", "contributing"]),
 ]
 
@@ -105,38 +103,27 @@ def assemble(root, out):
         (out / there).parent.mkdir(parents=True, exist_ok=True)
         (out / there).write_text(rewritten(text, page, pages, root, out), encoding="utf-8")
     if (root / "docs/site").exists():
+        if (root / "docs/site/gallery.md").exists():
+            shutil.copyfile(root / "docs/site/gallery.md", out / "gallery.md")
         shutil.copyfile(root / "docs/site/conf.py", out / "conf.py")
         (out / "_static").mkdir()
         shutil.copyfile(root / "docs/site/site.css", out / "_static/site.css")
     return pages
 
 
-def stub_reference(stub, out):
-    """The reference of the Python package, from its stubs: signatures and docstrings."""
-    module = ast.parse(stub.read_text(encoding="utf-8"))
-    lines = ["# Python reference", "", ast.get_docstring(module) or "The package `heatskin`.", ""]
+def example_gallery(program, folder):
+    """A gallery page as `heatskin gallery` writes it: the built-in pumpkin with growing numbers of kernels."""
+    folder.mkdir()
+    asset = folder.parent / "pumpkin.glb"
 
-    def signature(node):
-        args = ast.unparse(node.args)
-        returns = f" -> {ast.unparse(node.returns)}" if node.returns else ""
-        return f"{node.name}({args}){returns}"
+    def run(*words):
+        subprocess.run([program, *map(str, words), "-q"], check=True)
 
-    def member(node, level, owner=""):
-        if isinstance(node, ast.ClassDef):
-            if node.name.startswith("_"):
-                return
-            lines.extend([f"{'#' * level} {node.name}", "", ast.get_docstring(node) or "", ""])
-            for inner in node.body:
-                member(inner, level + 1, node.name + ".")
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if node.name.startswith("_") and node.name != "__init__":
-                return
-            lines.extend([f"{'#' * level} {owner}{node.name}", "", "```python", signature(node), "```", "",
-                          ast.get_docstring(node) or "", ""])
-
-    for node in module.body:
-        member(node, 2)
-    (out / "python_reference.md").write_text("\n".join(lines), encoding="utf-8")
+    run("demo-asset", "-o", asset, "--resolution", 2000, "--texture", 512)
+    for kernels in (500, 2000, 8000):
+        product = folder / f"pumpkin_{kernels}.glb"
+        run("fit", asset, "-o", product, "--preset", "draft", "--kernels", kernels, "--json", product.with_suffix(".json"))
+    run("gallery", folder, "-o", folder / "index.html", "--title", "The pumpkin with more and more kernels")
 
 
 def doxygen_reference(root, out, work):
@@ -214,9 +201,8 @@ def build(out, program):
     work.mkdir(parents=True)
     pages = assemble(ROOT, source)
     subprocess.run([program, "manual", "--format", "markdown", "-q", "-o", str(source / "manual")], check=True)
-    stub = ROOT / "python/heatskin/__init__.pyi"
-    if stub.exists():
-        stub_reference(stub, source)
+    (source / "extra").mkdir()
+    example_gallery(program, source / "extra/gallery")
     xml = doxygen_reference(ROOT, source, work)
     add_toctrees(source)
     result = sphinx(source, out / "html", {"HEATSKIN_VERSION": version, "HEATSKIN_DOXYGEN_XML": str(xml)})

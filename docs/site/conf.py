@@ -26,6 +26,7 @@ html_copy_source = False
 html_theme_options = {"navigation_with_keys": True}
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-exclude_patterns = ["site"]
+html_extra_path = ["extra"] if os.path.isdir("extra") else []
+exclude_patterns = ["site", "extra"]
 # Fragments of shells and tables that no lexer knows are shown as they are.
 highlight_language = "none"

@@ -187,7 +187,7 @@ std::string galleryHtml(std::string_view title, std::span<const GalleryCard> car
     out += "</li>\n";
   }
   out += fmt::format(
-      "</ul>\n<footer>Made by heatskin. Files open in any glTF viewer; 'heatskin view FILE' draws their "
+      "</ul>\n<footer>Made by heatskin. Files open in any glTF viewer; heatskin's own draws their "
       "kernels.</footer>\n</main>\n<script>{}</script>\n</body>\n</html>\n",
       kGalleryScript);
   return out;
