@@ -27,7 +27,7 @@ FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*|(?<![\w-])-o(?= [A-Z])")
 
 
 def verbs_of(root):
-    return re.findall(r'^    \{"([a-z-]+)", "', (root / "cli" / "main.cpp").read_text(), re.MULTILINE)
+    return re.findall(r'^    \{"([a-z-]+)", "', (root / "cli" / "verbs.cpp").read_text(), re.MULTILINE)
 
 
 def literals(text):
@@ -80,7 +80,7 @@ def check(root):
 
 def self_test():
     sound = {
-        "cli/main.cpp": 'constexpr VerbEntry kVerbs[] = {\n    {"fit", "Fit", makeFit},\n    {"demo-asset", "x", f},\n};\n',
+        "cli/verbs.cpp": 'constexpr VerbEntry kVerbs[] = {\n    {"fit", "Fit", makeFit},\n    {"demo-asset", "x", f},\n};\n',
         "cli/remedies.cpp": '    {error_code::kOne, " (--one)"},\n    {"some_notice", " (--two)"},\n',
         "src/heatskin/base/result.h": 'inline constexpr std::string_view kOne = "one";\n'
         'inline constexpr std::string_view kPlain =\n    "plain";\nError f(std::string_view code = error_code::kPlain);\n',
