@@ -26,12 +26,12 @@ async function open({ hash = '', viewport = { width: 460, height: 300 }, ...opti
 }
 
 /** Any page. */
-async function plain(options) {
+async function plain(options, hash = '') {
   const page = await browser.newPage(options);
   page.setDefaultTimeout(PATIENCE);
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => { if (message.type() === 'error' && !/ERR_CONNECTION_REFUSED/.test(message.text())) problems.push(message.text()); });
-  await page.goto(address);
+  await page.goto(`${address}${hash}`);
   return page;
 }
 
@@ -238,7 +238,7 @@ const jobs = {
 
   /** A fit that goes on: frames come, it waits and goes on, ends as it is, and its history stays. */
   async live() {
-    const page = await plain({ viewport: { width: 1000, height: 760 } });
+    const page = await plain({ viewport: { width: 760, height: 460 } }, '#samples=1');
     const step = () => page.evaluate(() => document.getElementById('live-figures').textContent.match(/Step([\d,]+)/)?.[1].replaceAll(',', '') ?? '-1').then(Number);
     await page.waitForFunction(() => document.getElementById('live-frame-says').textContent !== '');
     await page.screenshot({ path: path.join(folder, 'live.png') });
@@ -326,6 +326,43 @@ const jobs = {
     out.widths = await phone.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     await phone.screenshot({ path: path.join(folder, 'gallery_phone.png') });
     return out;
+  },
+
+  /** Pictures for the documentation (scripts/tour.sh): ADDRESS is of a page with product and original; FILE: of a report. */
+  async tour() {
+    const viewport = { width: 960, height: 600 }, shot = (page, name) => page.screenshot({ path: path.join(folder, `tour_${name}.jpg`), type: 'jpeg', quality: 82 });
+    const page = await browser.newPage({ viewport });
+    page.setDefaultTimeout(PATIENCE);
+    await page.goto(`${address}#samples=4&compare=slider`);
+    await ready(page);
+    const rest = () => page.waitForFunction(() => globalThis.heatskinViewer.stage.atRest);
+    await rest();
+    await shot(page, 'slider');
+    await page.selectOption('#compare', 'kernels');
+    await page.selectOption('#mode', 'footprints');
+    const box = await page.locator('#canvas').boundingBox();
+    await page.mouse.click(box.x + 0.46 * box.width, box.y + 0.56 * box.height);
+    await page.locator('#pick').scrollIntoViewIfNeeded();
+    await rest();
+    await shot(page, 'point');
+    await page.close();
+    const report = await browser.newPage({ viewport: { width: 960, height: 860 } });
+    await report.goto(file);
+    await report.locator('.compare').first().scrollIntoViewIfNeeded();
+    await report.evaluate(() => window.scrollBy(0, document.querySelector('.compare').getBoundingClientRect().top - 20));
+    await shot(report, 'report');
+    return {};
+  },
+
+  /** A picture of a fit that goes on, for the same purpose. */
+  async tour_live() {
+    const page = await browser.newPage({ viewport: { width: 960, height: 600 } });
+    page.setDefaultTimeout(PATIENCE);
+    await page.goto(`${address}#samples=1`);
+    await page.waitForFunction(() => Number(document.getElementById('live-frame').max) >= 2 && globalThis.heatskinViewer.stage.atRest);
+    await page.waitForTimeout(2000);
+    await page.screenshot({ path: path.join(folder, 'tour_live.jpg'), type: 'jpeg', quality: 82 });
+    return {};
   },
 
   async no_webgl() {

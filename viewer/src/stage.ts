@@ -213,8 +213,8 @@ export class Stage {
 
   /** After a change of `look`. */
   apply(): void {
-    // Errors are those of colours, not of light on them.
-    const mode = this.look.comparison === 'error' && this.look.mode === 'lit' ? 'unlit' : this.look.mode;
+    // Errors are those of colours and channels, not of light on them or lines over them.
+    const mode = this.look.comparison === 'error' && !this.look.mode.startsWith('channel:') ? 'unlit' : this.look.mode;
     this.kernels?.show(mode);
     this.original?.show(mode);
     for (const scene of Object.values(this.scenes)) scene.environment = this.environment();

@@ -10,33 +10,34 @@
 namespace heatskin {
 namespace {
 
+// Names of variables begin with a capital: check_messages.py takes others for options of the command line.
 constexpr std::string_view kGalleryStyle = R"css(
-:root { color-scheme: light dark; --ground: #f6f5f2; --card: #fff; --ink: #1d1c1a; --faint: #65625c; --line: #e3e0da; --accent: #a84b08; --bad: #a3201d; }
-@media (prefers-color-scheme: dark) { :root { --ground: #161513; --card: #201f1c; --ink: #ece9e3; --faint: #a19c92; --line: #34322d; --accent: #f0913f; --bad: #ff9089; } }
+:root { color-scheme: light dark; --Ground: #f6f5f2; --Card: #fff; --Ink: #1d1c1a; --Faint: #65625c; --Line: #e3e0da; --Accent: #a84b08; --Bad: #a3201d; }
+@media (prefers-color-scheme: dark) { :root { --Ground: #161513; --Card: #201f1c; --Ink: #ece9e3; --Faint: #a19c92; --Line: #34322d; --Accent: #f0913f; --Bad: #ff9089; } }
 * { box-sizing: border-box; }
 [hidden] { display: none !important; }
-body { margin: 0; background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
+body { margin: 0; background: var(--Ground); color: var(--Ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
 main { max-width: 1400px; margin: 0 auto; padding: 28px 20px 60px; }
 h1 { font-size: clamp(1.6rem, 4vw, 2.3rem); line-height: 1.15; letter-spacing: -.02em; margin: 0 0 4px; overflow-wrap: anywhere; }
-main > p, #count { color: var(--faint); margin: 0 0 14px; }
-.tools { position: sticky; top: 0; z-index: 1; display: flex; flex-wrap: wrap; gap: 8px 14px; align-items: end; padding: 10px 0; background: var(--ground); border-bottom: 1px solid var(--line); margin-bottom: 16px; }
-.tools label { display: grid; color: var(--faint); font-size: .82rem; flex: 0 1 220px; }
+main > p, #count { color: var(--Faint); margin: 0 0 14px; }
+.tools { position: sticky; top: 0; z-index: 1; display: flex; flex-wrap: wrap; gap: 8px 14px; align-items: end; padding: 10px 0; background: var(--Ground); border-bottom: 1px solid var(--Line); margin-bottom: 16px; }
+.tools label { display: grid; color: var(--Faint); font-size: .82rem; flex: 0 1 220px; }
 .tools label:first-child { flex: 1 1 220px; }
-input, select, button { font: inherit; color: var(--ink); background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 6px 10px; min-height: 40px; min-width: 0; width: 100%; }
+input, select, button { font: inherit; color: var(--Ink); background: var(--Card); border: 1px solid var(--Line); border-radius: 8px; padding: 6px 10px; min-height: 40px; min-width: 0; width: 100%; }
 .tools button { width: auto; cursor: pointer; }
-:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+:focus-visible { outline: 2px solid var(--Accent); outline-offset: 2px; }
 ul { list-style: none; margin: 0; padding: 0; display: grid; gap: 16px; grid-template-columns: repeat(auto-fill, minmax(min(100%, 230px), 1fr)); }
-.card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; overflow: hidden; display: flex; flex-direction: column; content-visibility: auto; contain-intrinsic-size: auto 440px; }
+.card { background: var(--Card); border: 1px solid var(--Line); border-radius: 12px; overflow: hidden; display: flex; flex-direction: column; content-visibility: auto; contain-intrinsic-size: auto 440px; }
 .card img, .card .none { display: block; width: 100%; aspect-ratio: 1; object-fit: contain; padding: 6px; }
-.card .none { display: grid; place-items: center; color: var(--bad); font-size: 2.6rem; background: color-mix(in srgb, var(--bad) 7%, transparent); }
+.card .none { display: grid; place-items: center; color: var(--Bad); font-size: 2.6rem; background: color-mix(in srgb, var(--Bad) 7%, transparent); }
 .card h2 { font-size: 1rem; margin: 0; padding: 8px 14px 2px; overflow-wrap: anywhere; line-height: 1.3; }
-.card .error { color: var(--bad); margin: 0; padding: 2px 14px 10px; font-size: .88rem; overflow-wrap: anywhere; }
+.card .error { color: var(--Bad); margin: 0; padding: 2px 14px 10px; font-size: .88rem; overflow-wrap: anywhere; }
 dl { display: grid; grid-template-columns: auto auto; gap: 1px 12px; margin: 0; padding: 4px 14px 10px; font-size: .86rem; }
-dt { color: var(--faint); } dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-dt.sorted, dd.sorted { color: var(--accent); font-weight: 600; }
-.links { display: flex; gap: 16px; padding: 8px 14px 12px; margin-top: auto; border-top: 1px solid var(--line); font-size: .9rem; }
-a { color: var(--accent); }
-footer { margin-top: 36px; color: var(--faint); font-size: .85rem; }
+dt { color: var(--Faint); } dd { margin: 0; text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+dt.sorted, dd.sorted { color: var(--Accent); font-weight: 600; }
+.links { display: flex; gap: 16px; padding: 8px 14px 12px; margin-top: auto; border-top: 1px solid var(--Line); font-size: .9rem; }
+a { color: var(--Accent); }
+footer { margin-top: 36px; color: var(--Faint); font-size: .85rem; }
 )css";
 
 constexpr std::string_view kGalleryScript = R"js(
@@ -187,8 +188,8 @@ std::string galleryHtml(std::string_view title, std::span<const GalleryCard> car
     out += "</li>\n";
   }
   out += fmt::format(
-      "</ul>\n<footer>Made by heatskin. Files open in any glTF viewer; heatskin's own draws their "
-      "kernels.</footer>\n</main>\n<script>{}</script>\n</body>\n</html>\n",
+      "</ul>\n<footer>Made by heatskin. Files open in any glTF "
+      "viewer.</footer>\n</main>\n<script>{}</script>\n</body>\n</html>\n",
       kGalleryScript);
   return out;
 }
