@@ -186,7 +186,7 @@ def make_assets(heatskin, folder, count):
             long = i % 10 == 0
             options = {
                 "preset": "draft",
-                "steps": 6000 if long else 20,
+                "steps": 3000 if long else 20,
                 "kernels": 300 if long else 60,
                 "seed": i,
                 "no_eval": True,
@@ -282,7 +282,7 @@ def campaign(heatskin, cluster, work, assets):
     def one_in_a_long_fit(but=()):
         found = []
         cluster.wait_for(lambda: found.extend(in_a_long_fit(but)) or found, "no task has a long fit")
-        time.sleep(0.7)  # until there is a checkpoint
+        time.sleep(0.4)  # until there is a checkpoint
         return found[0]
 
     victim, node = one_in_a_long_fit()
