@@ -74,8 +74,8 @@ torture: build
 
 cluster-test: dev-deps build
 	@scripts/install_packages.sh packages-cluster.txt
-	@python3 -B tests/cluster/cluster_test.py build/heatskin
-	@python3 -B tests/cluster/engines_test.py build/heatskin
+	@python3 -B tests/cluster/cluster_test.py build/heatskin || [ $$? -eq 77 ]
+	@python3 -B tests/cluster/engines_test.py build/heatskin || [ $$? -eq 77 ]
 
 lint: dev-deps build
 	@scripts/format.sh check

@@ -172,20 +172,20 @@ NAMES = {
 
 
 def figure(title, results, ideal, path):
-    """Makespan over the perfect one against nodes, logarithmic in nodes."""
-    width, height, left, right, top, bottom = 680, 330, 62, 168, 40, 48
-    top_value = 3.0
+    """Makespan over the perfect one against nodes, both logarithmic."""
+    width, height, left, right, top, bottom = 720, 330, 62, 190, 40, 48
+    top_value = 12.0
     x = {n: left + (width - left - right) * k / (len(NODES) - 1) for k, n in enumerate(NODES)}
 
     def y(value):
-        return top + (height - top - bottom) * (top_value - min(value, top_value)) / (top_value - 1)
+        return top + (height - top - bottom) * (1 - numpy.log(value) / numpy.log(top_value))
 
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="12">',
         f'<rect width="{width}" height="{height}" fill="white"/>',
         f'<text x="{left}" y="20" font-size="14" font-weight="bold">{title}</text>',
     ]
-    for value in (1, 1.5, 2, 2.5, 3):
+    for value in (1, 1.5, 2, 3, 5, 10):
         out.append(f'<line x1="{left}" x2="{width - right}" y1="{y(value):.1f}" y2="{y(value):.1f}" stroke="#ddd"/>')
         out.append(f'<text x="{left - 8}" y="{y(value) + 4:.1f}" text-anchor="end">{value:g}</text>')
     for n in NODES:
@@ -200,9 +200,7 @@ def figure(title, results, ideal, path):
         points = " ".join(f"{x[n]:.1f},{y(v):.1f}" for n, v in zip(NODES, values))
         out.append(f'<polyline points="{points}" fill="none" stroke="{COLOURS[policy]}" stroke-width="2"/>')
         out += [
-            f'<circle cx="{x[n]:.1f}" cy="{y(v):.1f}" r="3" fill="{COLOURS[policy]}"/>'
-            for n, v in zip(NODES, values)
-            if v <= top_value
+            f'<circle cx="{x[n]:.1f}" cy="{y(v):.1f}" r="3" fill="{COLOURS[policy]}"/>' for n, v in zip(NODES, values)
         ]
         ends.append([y(values[-1]) + 4, policy, values[-1]])
     ends.sort()
@@ -210,9 +208,8 @@ def figure(title, results, ideal, path):
         two[0] = max(two[0], one[0] + 15)
     shift = max(0, ends[-1][0] - (height - bottom + 4))
     for place, policy, value in ends:
-        more = f" ({value:.1f})" if value > top_value else ""
         out.append(
-            f'<text x="{width - right + 10}" y="{place - shift:.1f}" fill="{COLOURS[policy]}">{NAMES[policy]}{more}</text>'
+            f'<text x="{width - right + 10}" y="{place - shift:.1f}" fill="{COLOURS[policy]}">{NAMES[policy]} ({value:.1f})</text>'
         )
     path.write_text("\n".join(out) + "\n</svg>\n")
 
