@@ -319,8 +319,12 @@ def campaign(heatskin, cluster, work, assets):
             except Failed as refused:
                 say(f"  (task {task} was just ending: {str(refused)[-60:]})")
 
-    limited = tell_one("--signal=USR1", "--batch")
-    say(f"task {limited} gets the signal that Slurm sends before the time limit: it saves and requeues itself")
+    limited = None
+    try:
+        limited = tell_one("--signal=USR1", "--batch")
+        say(f"task {limited} gets the signal that Slurm sends before the time limit: it saves and requeues itself")
+    except Failed:
+        say("no task is left that could be driven into its time limit: more assets (--assets) make the array longer")
 
     cluster.wait_for(lambda: done() >= assets * 4 // 10, "the other nodes do nothing")
     try:
@@ -333,7 +337,7 @@ def campaign(heatskin, cluster, work, assets):
     say(f"the array has ended: {tell(first)}")
     say(f"  begun {count(events, 'begun')}, done {count(events, 'done')}, interrupted {count(events, 'interrupted')}, "
         f"taken over {count(events, 'taken over')}")  # fmt: skip
-    log = (work / f"task_{limited}.log").read_text(errors="replace")
+    log = (work / f"task_{limited}.log").read_text(errors="replace") if limited else ""
     said = [line for line in log.splitlines() if "interrupted" in line]
     say(f"  task {limited} said: {said[0] if said else 'nothing, it had just ended by itself'}")
     if not first["waiting"] + first["stale"]:
