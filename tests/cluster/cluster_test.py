@@ -300,6 +300,11 @@ def campaign(heatskin, cluster, work, assets):
     victim, node = one_in_a_long_fit()
     cluster.kill_node(int(node[-1]))
     say(f"{node} is killed in the middle of task {victim}")
+    touched = [victim]
+    waiting = [t for t, (state, _) in cluster.tasks().items() if state == "PENDING" and t not in touched]
+    for task in waiting[-2:]:
+        cluster.slurm("scancel", f"{job}_{task}")
+        say(f"task {task} is cancelled before it begins")
 
     cluster.wait_for(lambda: done() >= assets * 3 // 10, "the other nodes do nothing")
 
@@ -314,25 +319,25 @@ def campaign(heatskin, cluster, work, assets):
             except Failed as refused:
                 say(f"  (task {task} was just ending: {str(refused)[-60:]})")
 
-    touched = [victim]
-    limited = tell_one("--signal=USR1", "--batch")
-    say(f"task {limited} gets the signal that Slurm sends before the time limit: it saves and requeues itself")
+    limited = None
+    try:
+        limited = tell_one("--signal=USR1", "--batch")
+        say(f"task {limited} gets the signal that Slurm sends before the time limit: it saves and requeues itself")
+    except Failed:
+        say("no task is left that could be driven into its time limit: more assets (--assets) make the array longer")
 
     cluster.wait_for(lambda: done() >= assets * 4 // 10, "the other nodes do nothing")
-    cancelled = tell_one()
-    say(f"task {cancelled} is cancelled while it runs")
-    waiting = [t for t, (state, _) in cluster.tasks().items() if state == "PENDING" and t not in touched]
-    for task in waiting[-2:]:
-        cluster.slurm("scancel", f"{job}_{task}")
-        say(f"task {task} is cancelled before it begins")
-
+    try:
+        say(f"task {tell_one()} is cancelled while it runs")
+    except Failed:
+        say("no task is left that could be cancelled while it runs")
     cluster.wait_for(lambda: not cluster.tasks(), "the array does not end")
     first = status(heatskin, out)
     events = journal(out)
     say(f"the array has ended: {tell(first)}")
     say(f"  begun {count(events, 'begun')}, done {count(events, 'done')}, interrupted {count(events, 'interrupted')}, "
         f"taken over {count(events, 'taken over')}")  # fmt: skip
-    log = (work / f"task_{limited}.log").read_text(errors="replace")
+    log = (work / f"task_{limited}.log").read_text(errors="replace") if limited else ""
     said = [line for line in log.splitlines() if "interrupted" in line]
     say(f"  task {limited} said: {said[0] if said else 'nothing, it had just ended by itself'}")
     if not first["waiting"] + first["stale"]:
