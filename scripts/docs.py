@@ -18,6 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 # A link, or a piece of code, in which nothing is a link.
 LINK = re.compile(r'(!?\[(?:[^\[\]]|\[[^\[\]]*\])*\])\(([^()\s]+)\)|(?P<code>`+[^`]*`+)')
+ALT = re.compile(r'\balt="[^"]*"')
 IMAGE = re.compile(r'(<img\b[^>]*\bsrc=")([^"]+)(")')
 FENCE = re.compile(r"^\s*(```|~~~)")
 ELSEWHERE = re.compile(r"^[a-z][a-z0-9+.-]*:", re.I)
@@ -90,6 +91,8 @@ def rewritten(text, page, pages, root, out):
         elif not fenced:
             line = LINK.sub(link, line)
             line = IMAGE.sub(lambda m: m[1] + target(m[2]) + m[3], line)
+            # MyST hands the text of <img> on as YAML, in which ": " is an error.
+            line = ALT.sub(lambda m: m[0].replace(": ", " – "), line)
         lines.append(line)
     return "\n".join(lines) + "\n"
 
