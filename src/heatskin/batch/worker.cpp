@@ -254,13 +254,29 @@ class Worker {
     return Look::kFailed;
   }
 
+  /// A worker that was killed between its row and the end of its lease has left that one, with the folder it
+  /// worked in and perhaps an older state. Nobody else would take the lease of what is done.
+  void tidyAfter(std::size_t i) {
+    const std::string& output = manifest_.assets[i].output;
+    if (!findLease(folder_.leases(), output)) return;
+    const auto attempt = Lease::acquire(folder_.leases(), output, options_.stale_seconds);
+    if (!attempt || !attempt->lease) return;  // its owner lives
+    std::error_code ignored;
+    if (attempt->previous)
+      fs::remove_all(folder_.work() / (leaseKey(output) + "." + attempt->previous->nonce), ignored);
+    fs::remove(folder_.checkpoints() / checkpointName(output, fingerprintOf(i)), ignored);
+  }
+
   /// True if the row settles it.
   bool settled(std::size_t i, int& attempts) {
     switch (look(i, attempts)) {
       case Look::kTodo:
         return false;
       case Look::kDone:
-        if (isOwn(i)) ++report_.skipped;
+        if (isOwn(i)) {
+          ++report_.skipped;
+          tidyAfter(i);
+        }
         break;
       case Look::kFailed:
         if (isOwn(i)) noteFailure(manifest_.assets[i].output, failure_);

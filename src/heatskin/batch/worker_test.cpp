@@ -397,6 +397,20 @@ TEST_F(Elsewhere, LeavesItsCheckpoint) {
   EXPECT_FALSE(fs::exists(work_));
 }
 
+// It was killed after its row and before the end of its lease: there is nothing to do but to tidy up. One
+// that lives keeps what it has.
+TEST_F(Elsewhere, LeavesNothingBehindADoneAsset) {
+  const Manifest one = manifest("{\"input\": \"a.glb\"}\n");
+  EXPECT_EQ(run(one, options()).done, 1u);
+  takeAway(0);
+  EXPECT_EQ(run(one, options()).skipped, 1u);
+  EXPECT_TRUE(fs::exists(lease_) && fs::exists(work_));
+  silence(500);
+  EXPECT_EQ(run(one, options()).skipped, 1u);
+  EXPECT_FALSE(fs::exists(lease_) || fs::exists(work_));
+  EXPECT_EQ(begun(), 1u);
+}
+
 // An asset that takes every machine along must not go through all of them.
 TEST_F(Elsewhere, VanishesNoMoreThanThreeTimes) {
   const Manifest one = manifest("{\"input\": \"a.glb\"}\n");
