@@ -122,11 +122,7 @@ class Surface:
         return vertex, np.empty(0, np.int64), np.empty((0, 3))
 
     def exact_distance(self, source: Source, radius: float = float("inf"), *, threads: Optional[int] = None) -> Floats:
-        """Exact distances along the surface from a vertex or a point to all vertices: [V]; inf beyond `radius`.
-
-        Flat regular grids of thousands of faces, on which shortest paths meet many vertices exactly, take far longer than any other
-        mesh; moving vertices by a millionth helps.
-        """
+        """Exact distances along the surface from a vertex or a point to all vertices: [V]; inf beyond `radius`."""
         radius = _arrays.number(radius, "radius", 0, infinite=True)
         return _native.mesh_distances(self._native, *self._source(source), radius, _arrays.threads(threads))
 

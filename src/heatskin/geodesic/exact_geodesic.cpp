@@ -39,6 +39,10 @@ constexpr double kOverlap = 1e-10;
 /// A window is thrown away if something else is shorter by more than this fraction; ties are kept.
 constexpr double kTie = 1e-13;
 
+/// Images of the source this close to each other (relative to their distance) are the same: one that came by
+/// other faces, which flat parts allow. Unfolding loses a few roundings with each of some thousand edges.
+constexpr double kSameImage = 1e-11;
+
 /// A source closer to an edge or vertex than this (barycentric) is on it.
 constexpr double kSnap = 1e-12;
 
@@ -69,6 +73,7 @@ class Propagation {
       : surface_(surface), options_(options), distance_(surface.vertexCount(), kInfinity) {
     layouts_.resize(std::size_t{3} * surface.faceCount());
     best_at_apex_.resize(layouts_.size());
+    lit_.resize(layouts_.size());
     std::vector<double> angle(surface.vertexCount(), 0.0);
     for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
       for (std::uint32_t e = 0; e < 3; ++e) {
@@ -96,8 +101,9 @@ class Propagation {
         if (event.distance <= distance_[event.index]) spreadFrom(event.index);
         continue;
       }
-      const Window window = windows_[event.index];
+      Window window = windows_[event.index];
       free_.push_back(event.index);
+      if (!takeNews(window)) continue;
       if (outcome.windows >= most) {
         outcome.complete = false;
         break;
@@ -245,6 +251,32 @@ class Propagation {
     return side(window.begin) <= 0 && distance + near_end < to_end;
   }
 
+  /// Cuts off the part of the window through which the same light has gone already; false if nothing is left.
+  /// Where rays meet vertices exactly, as in flat regular grids, both windows beside the vertex overlap by a
+  /// sliver, which would double at every further vertex.
+  bool takeNews(Window& window) {
+    Lit& lit = lit_[window.half_edge];
+    const double length = layouts_[window.half_edge].length;
+    const double same = kSameImage * (window.offset + std::abs(window.x) + window.depth + length);
+    if (std::abs(window.x - lit.x) > same || std::abs(window.depth - lit.depth) > same ||
+        std::abs(window.offset - lit.offset) > same) {
+      // Other light: the wider window is the one that slivers will follow.
+      if (window.end - window.begin > lit.end - lit.begin)
+        lit = {window.begin, window.end, window.x, window.depth, window.offset};
+      return true;
+    }
+    const double slack = kOverlap * length;
+    if (window.begin > lit.end + slack || window.end < lit.begin - slack) return true;  // apart
+    const bool before = window.begin<lit.begin - slack, after = window.end> lit.end + slack;
+    if (!before && !after) return false;
+    const double first = lit.begin, last = lit.end;
+    lit.begin = std::min(lit.begin, window.begin);
+    lit.end = std::max(lit.end, window.end);
+    if (!before) window.begin = std::max(window.begin, last - slack);
+    if (!after) window.end = std::min(window.end, first + slack);
+    return true;
+  }
+
   void propagate(const Window& window) {
     if (beaten(window)) return;
     const Layout& layout = layouts_[window.half_edge];
@@ -319,12 +351,19 @@ class Propagation {
     double through = 0;
   };
 
+  /// The widest light that has gone through a half-edge.
+  struct Lit {
+    double begin = 0, end = 0;
+    double x = kInfinity, depth = 0, offset = 0;
+  };
+
   const Surface& surface_;
   const ExactGeodesicOptions& options_;
   std::vector<double> distance_;       // [V]
   std::vector<std::uint8_t> spreads_;  // [V]
   std::vector<Layout> layouts_;        // [3 F]
   std::vector<Best> best_at_apex_;     // [3 F]
+  std::vector<Lit> lit_;               // [3 F]
   std::vector<Window> windows_;        // a pool; free_ lists the unused places
   std::vector<std::uint32_t> free_;
   std::priority_queue<Event> queue_;

@@ -139,6 +139,24 @@ TEST(ExactGeodesic, OnAFlatGridIsEuclidean) {
   }
 }
 
+TEST(ExactGeodesic, WorkOnFlatGridsIsInProportion) {
+  // Rays meet vertices exactly all over the grid: twice as many windows behind each of them would never end.
+  // Each vertex cuts the light in two, so that an edge is crossed by as many windows as there are vertices in
+  // its way.
+  for (const std::uint32_t size : {20u, 80u}) {
+    const Surface surface = build(flatGrid(size, size));
+    for (const std::uint32_t source : {0u, surface.vertexCount() / 2, surface.vertexCount() / 3 + 7}) {
+      const auto outcome = exactGeodesics(surface, source);
+      EXPECT_TRUE(outcome.complete);
+      EXPECT_LT(outcome.windows, std::size_t{size} * surface.faceCount() / 2) << size << " " << source;
+      for (std::uint32_t v = 0; v < surface.vertexCount(); ++v) {
+        const double straight = (surface.positions()[v] - surface.positions()[source]).norm();
+        ASSERT_NEAR(outcome.distances[v], straight, kExact * std::max(1.0, straight));
+      }
+    }
+  }
+}
+
 TEST(ExactGeodesic, GoesRoundAReflexCorner) {
   Soup soup = flatGrid(6, 6);
   std::erase_if(soup.faces, [&](const auto& f) {
