@@ -628,22 +628,12 @@ class Batch : public Verb {
     if (item.name.empty() && row.contains("line")) item.name = "line " + row["line"].dump();
     if (!item.error.empty()) return item;
     item.product = fs::path(second_) / text(row, "output");
-    struct Known {
-      const char *key, *label, *format;
-      double factor;
+    const auto number = [&](std::string_view key) -> std::optional<double> {
+      const Json& from = key == "run_cpu_s" && row.contains("batch") ? row["batch"] : row;
+      if (!from.contains(key) || !from[std::string(key)].is_number()) return {};
+      return from[std::string(key)].get<double>();
     };
-    constexpr Known kKnown[] = {{"surface_psnr", "surface PSNR", "{:.2f} dB", 1},
-                                {"view_psnr", "view PSNR", "{:.2f} dB", 1},
-                                {"view_ssim", "view SSIM", "{:.4f}", 1},
-                                {"coverage_below_half", "uncovered", "{:.2f} %", 100},
-                                {"run_cpu_s", "processor time", "{:.1f} s", 1}};
-    for (const Known& known : kKnown) {
-      const Json& from =
-          std::string_view(known.key) == "run_cpu_s" && row.contains("batch") ? row["batch"] : row;
-      if (!from.contains(known.key) || !from[known.key].is_number()) continue;
-      const double value = known.factor * from[known.key].get<double>();
-      item.figures.push_back({known.key, known.label, value, fmt::format(fmt::runtime(known.format), value)});
-    }
+    addGalleryFigures(number, item.figures);
     return item;
   }
 

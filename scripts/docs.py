@@ -2,8 +2,8 @@
 """docs.py OUT HEATSKIN: the documentation as a web site in OUT/html, with Sphinx.
 
 The pages are those of docs/, the README, the change log, the notes for contributors and the packages' own READMEs; the
-program writes the reference of its verbs and a gallery, Doxygen reads the C++ headers. Links are rewritten to where things are in the site. A link to something that does not exist,
-a heading included, is an error, and so is every warning of Sphinx.
+program writes the reference of its verbs and a gallery, Doxygen reads the C++ headers. Links are rewritten to where things are
+in the site. A link to something that does not exist, a heading included, is an error, and so is every warning of Sphinx.
 
 docs.py --self-test: whether broken links would be noticed.
 """

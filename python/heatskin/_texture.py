@@ -91,11 +91,33 @@ class Gradients:
     mean: Floats32  #: [C]
 
 
-class _Drawable:
+class _OnMesh:
     """What assets and textures have in common."""
+
+    def __init__(self, native: Any) -> None:
+        self._native = native
+        self._arrays: Optional[Tuple[Floats, Ints]] = None
+
+    def _read_arrays(self) -> Tuple[Floats, Ints]:
+        raise NotImplementedError
 
     def _draw(self, options: Dict[str, Any], threads: int) -> NDArray[np.uint8]:
         raise NotImplementedError
+
+    def _both(self) -> Tuple[Floats, Ints]:
+        if self._arrays is None:
+            self._arrays = self._read_arrays()
+        return self._arrays
+
+    @property
+    def vertices(self) -> Floats:
+        """[V, 3] of all instances, in space."""
+        return self._both()[0]
+
+    @property
+    def faces(self) -> Ints:
+        """[F, 3]"""
+        return self._both()[1]
 
     def render(self, width: int = 512, height: Optional[int] = None, mode: str = "shaded", *, azimuth: Optional[float] = None,
                elevation: Optional[float] = None, view: Optional[int] = None, supersampling: int = 3,
@@ -121,12 +143,8 @@ class _Drawable:
         return self._draw(options, _arrays.threads(threads))
 
 
-class Asset(_Drawable):
+class Asset(_OnMesh):
     """A file without kernels (.glb, .gltf, .obj, .ply), or a mesh made of arrays: what is fitted and compared with."""
-
-    def __init__(self, native: Any) -> None:
-        self._native = native
-        self._arrays: Optional[Tuple[Floats, Ints]] = None
 
     @staticmethod
     def load(path: Path, *, threads: Optional[int] = None) -> "Asset":
@@ -146,20 +164,8 @@ class Asset(_Drawable):
                                            _arrays.whole(texture_size, "texture_size", 256, 4096),
                                            _arrays.whole(seed, "seed"), _arrays.threads(threads)))
 
-    def _both(self) -> Tuple[Floats, Ints]:
-        if self._arrays is None:
-            self._arrays = _native.asset_arrays(self._native)
-        return self._arrays
-
-    @property
-    def vertices(self) -> Floats:
-        """[V, 3] of all instances, in space."""
-        return self._both()[0]
-
-    @property
-    def faces(self) -> Ints:
-        """[F, 3]"""
-        return self._both()[1]
+    def _read_arrays(self) -> Tuple[Floats, Ints]:
+        return _native.asset_arrays(self._native)
 
     @property
     def info(self) -> Dict[str, Any]:
@@ -201,7 +207,7 @@ class Asset(_Drawable):
         return f"<heatskin.Asset{name}: {info['faces']} faces, {len(info['materials'])} materials, {len(info['images'])} images>"
 
 
-class Texture(_Drawable):
+class Texture(_OnMesh):
     """A finished texture: kernels on a mesh, and a colour for every point of it. Immutable; calls may run concurrently.
 
     Points are given as faces (of `faces`, the triangles of the file in order) and barycentric coordinates, or as places in
@@ -209,8 +215,7 @@ class Texture(_Drawable):
     """
 
     def __init__(self, native: Any, fit: Optional[Dict[str, Any]] = None) -> None:
-        self._native = native
-        self._arrays: Optional[Tuple[Floats, Ints]] = None
+        super().__init__(native)
         #: What the fit said, if this texture comes from fit(): steps, losses, psnr, evaluation, config, notices.
         self.fit: Dict[str, Any] = fit or {}
         self._face_count = int(_native.texture_info(native)["faces"])
@@ -261,20 +266,8 @@ class Texture(_Drawable):
         """The groups of channels: base_color first."""
         return [Channel(*group) for group in _native.texture_layout(self._native)]
 
-    def _both(self) -> Tuple[Floats, Ints]:
-        if self._arrays is None:
-            self._arrays = _native.texture_arrays(self._native)
-        return self._arrays
-
-    @property
-    def vertices(self) -> Floats:
-        """[V, 3] of all instances, in space."""
-        return self._both()[0]
-
-    @property
-    def faces(self) -> Ints:
-        """[F, 3]"""
-        return self._both()[1]
+    def _read_arrays(self) -> Tuple[Floats, Ints]:
+        return _native.texture_arrays(self._native)
 
     def __repr__(self) -> str:
         info = self.info

@@ -20,6 +20,7 @@
 #include "heatskin/base/result.h"
 #include "heatskin/base/vec.h"
 #include "heatskin/product/product.h"
+#include "heatskin/surface/surface.h"
 
 #include "gil.h"
 
@@ -133,5 +134,16 @@ void bindGeometry(py::module_& module);
 void bindTexture(py::module_& module);
 void bindFit(py::module_& module);
 void bindPictures(py::module_& module);
+
+/// What was wrong with a mesh and repaired, as counts.
+inline void addCounts(py::dict& out, const SurfaceReport& report) {
+  out["components"] = report.components;
+  out["boundary_edges"] = report.boundary_edges;
+  out["nonmanifold_edges"] = report.nonmanifold_edges;
+  out["nonmanifold_vertices"] = report.nonmanifold_vertices;
+  out["degenerate_faces"] = report.degenerate_faces;
+  out["duplicate_faces"] = report.duplicate_faces;
+  out["flipped_faces"] = report.flipped_faces;
+}
 
 }  // namespace heatskin::python

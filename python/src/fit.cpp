@@ -288,13 +288,7 @@ py::dict surfaceInfo(const AssetHandle& handle, int threads) {
   py::dict out;
   out["vertices"] = report.vertices;
   out["faces"] = report.faces;
-  out["components"] = report.components;
-  out["boundary_edges"] = report.boundary_edges;
-  out["nonmanifold_edges"] = report.nonmanifold_edges;
-  out["nonmanifold_vertices"] = report.nonmanifold_vertices;
-  out["degenerate_faces"] = report.degenerate_faces;
-  out["duplicate_faces"] = report.duplicate_faces;
-  out["flipped_faces"] = report.flipped_faces;
+  addCounts(out, report);
   const double scale = loaded->surface->surfaceFromAsset().scale;
   out["area"] = loaded->surface->totalArea() / (scale * scale);
   out["notices"] = noticesOf(loaded->notices);

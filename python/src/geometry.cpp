@@ -36,13 +36,7 @@ py::dict meshReport(const Mesh& mesh) {
   const Surface& surface = mesh->surface();
   const SurfaceReport& report = surface.report();
   py::dict out;
-  out["components"] = report.components;
-  out["boundary_edges"] = report.boundary_edges;
-  out["nonmanifold_edges"] = report.nonmanifold_edges;
-  out["nonmanifold_vertices"] = report.nonmanifold_vertices;
-  out["degenerate_faces"] = report.degenerate_faces;
-  out["duplicate_faces"] = report.duplicate_faces;
-  out["flipped_faces"] = report.flipped_faces;
+  addCounts(out, report);
   out["cut_edges"] = report.cut_edges;
   out["unused_vertices"] = report.unused_vertices;
   const double scale = surface.surfaceFromAsset().scale;

@@ -1,44 +1,20 @@
 #include "heatskin/pipeline/fit_mesh.h"
 
 #include <new>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "heatskin/base/files.h"
-#include "heatskin/base/plural.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/operators/preprocessing_cache.h"
+#include "heatskin/pipeline/fit_files.h"
 #include "heatskin/pipeline/rewrite_product.h"
 #include "heatskin/product/stored_kernels.h"
 #include "heatskin/version.h"
 
 namespace heatskin {
 namespace {
-
-Notice fewKernels(const BudgetReport& report) {
-  const std::string what = fmt::format("{} are too few to cover the surface, which takes at least {}",
-                                       plural(report.before, "kernel", "kernels"), grouped(report.needed));
-  if (report.after == report.before)
-    return {"few_kernels", fmt::format("{}; {} would be enough", what, grouped(report.ample))};
-  return {"budget_raised", fmt::format("{}; the budget was raised to {}", what, grouped(report.after))};
-}
-
-Result<void> save(const FitJob& job, const MeshFitOutcome& outcome) {
-  if (job.output.empty()) return {};
-  const std::string options = configToml(outcome.config);
-  std::vector<FileContent> files = {{job.output, outcome.bytes}};
-  if (!job.resolved.empty()) {
-    files.push_back(
-        {job.resolved, std::span(reinterpret_cast<const std::uint8_t*>(options.data()), options.size())});
-  }
-  if (auto saved = writeFilesAtomically(files); !saved)
-    return Error{saved.error().kind, saved.error().message, std::string(error_code::kNotSaved)};
-  std::error_code ignored;
-  if (!job.control.checkpoint.empty()) std::filesystem::remove(job.control.checkpoint, ignored);
-  return {};
-}
 
 Result<MeshFitOutcome> fitted(const MeshToFit& mesh, const FitTarget& target, const FitJob& job) {
   MeshFitOutcome outcome;
@@ -48,7 +24,7 @@ Result<MeshFitOutcome> fitted(const MeshToFit& mesh, const FitTarget& target, co
   if (auto something = checkSomethingToFit(*mesh.surface, target); !something) return something.error();
   const BudgetReport budget = settleBudget(outcome.config, *mesh.surface, job.keep_budget);
   if (budget.too_small()) {
-    outcome.notices.push_back(fewKernels(budget));
+    outcome.notices.push_back(budgetNotice(mesh.asset, *mesh.surface, budget));
     if (job.control.notify) job.control.notify(outcome.notices.back());
   }
   if (!job.output.empty()) {
@@ -92,7 +68,8 @@ Result<MeshFitOutcome> fitted(const MeshToFit& mesh, const FitTarget& target, co
   auto opened = openProduct(std::move(written->stored.product), open);
   if (!opened) return opened.error();
   outcome.stored.emplace(std::move(*opened));
-  if (auto saved = save(job, outcome); !saved) return saved.error();
+  if (auto saved = saveProduct(job, outcome.config, outcome.bytes, outcome.fit.stopped_by); !saved)
+    return saved.error();
   if (job.evaluate) {
     outcome.surface_psnr =
         texturePsnr(outcome.stored->texture, target, job.evaluation.surface_samples, job.evaluation.seed);

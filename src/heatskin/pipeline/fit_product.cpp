@@ -25,6 +25,7 @@
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/pipeline/evaluate_product.h"
 #include "heatskin/pipeline/fallback_texture.h"
+#include "heatskin/pipeline/fit_files.h"
 #include "heatskin/pipeline/pipeline.h"
 #include "heatskin/product/asset_constants.h"
 #include "heatskin/product/file_contents.h"
@@ -58,25 +59,6 @@ std::size_t smallestProduct(const Asset& asset) {
       bytes += 12 * primitive.positions.size() + 2 * primitive.triangles.size();
   }
   return bytes;
-}
-
-/// "model.glb: ", or nothing for an asset that was made.
-std::string prefixOf(const Asset& asset) {
-  return asset.path.empty() ? std::string() : displayPath(asset.path) + ": ";
-}
-
-Notice budgetNotice(const Asset& asset, const Surface& surface, const BudgetReport& report) {
-  const std::size_t parts = surface.componentCount();
-  const std::string what =
-      fmt::format("{}{} {} too few to cover the surface ({} separate {}): it takes at least {}",
-                  prefixOf(asset), grouped(report.before), report.before == 1 ? "kernel is" : "kernels are",
-                  grouped(parts), parts == 1 ? "part" : "parts", grouped(report.needed));
-  if (report.after == report.before) {
-    return {"few_kernels",
-            fmt::format("{}, and the mean colour will show where none is left; {} would be enough", what,
-                        grouped(report.ample))};
-  }
-  return {"budget_raised", fmt::format("{}; the budget was raised to {}", what, grouped(report.after))};
 }
 
 /// Surface PSNR only, as evaluate() measures it.
@@ -126,25 +108,6 @@ std::string whyLarger(const Asset& asset, std::span<const std::uint8_t> product,
     text += fmt::format("{}{} ({} kB)", text.empty() ? "" : ", ", what, (bytes + 999) / 1000);
   }
   return text;
-}
-
-/// Writes what the job asks for; afterwards the checkpoint is not needed.
-Result<void> saveProduct(const FitJob& job, const FitOutcome& outcome) {
-  if (job.output.empty()) return {};
-  const std::string options = configToml(outcome.config);
-  std::vector<FileContent> files = {{job.output, outcome.bytes}};
-  if (!job.resolved.empty()) {
-    files.push_back(
-        {job.resolved, std::span(reinterpret_cast<const std::uint8_t*>(options.data()), options.size())});
-  }
-  const auto write = [&] { return writeFilesAtomically(files); };
-  const auto saved = job.guard ? job.guard(write) : write();
-  if (!saved) return Error{saved.error().kind, saved.error().message, std::string(error_code::kNotSaved)};
-  std::error_code ignored;
-  // A fit that was asked to end can go on from there.
-  if (!job.control.checkpoint.empty() && outcome.fit.stopped_by != StoppedBy::kAsked)
-    std::filesystem::remove(job.control.checkpoint, ignored);
-  return {};
 }
 
 KernelSet withFirstChannels(const KernelSet& kernels, const ChannelLayout& layout);
@@ -470,7 +433,8 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   outcome.bytes = std::move(*bytes);
   if (asset.asset.input_bytes > 0 && outcome.bytes.size() > asset.asset.input_bytes)
     outcome.why_larger = whyLarger(asset.asset, outcome.bytes, *images);
-  if (auto saved = saveProduct(job, outcome); !saved) return saved.error();
+  if (auto saved = saveProduct(job, outcome.config, outcome.bytes, outcome.fit.stopped_by); !saved)
+    return saved.error();
 
   auto stored = readBack(job, outcome, *writer);
   if (!stored) return stored.error();

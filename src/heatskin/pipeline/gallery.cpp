@@ -40,21 +40,12 @@ void addRecorded(const fs::path& product, std::vector<GalleryFigure>& figures) {
   if (!bytes) return;
   const auto json = nlohmann::json::parse(bytes->begin(), bytes->end(), nullptr, false);
   if (!json.is_object()) return;
-  struct Known {
-    const char *key, *label, *format;
-    double factor;
+  const auto number = [&](std::string_view key) -> std::optional<double> {
+    const auto found = json.find(key);
+    if (found == json.end() || !found->is_number()) return {};
+    return found->get<double>();
   };
-  constexpr Known kKnown[] = {{"surface_psnr", "surface PSNR", "{:.2f} dB", 1},
-                              {"view_psnr", "view PSNR", "{:.2f} dB", 1},
-                              {"view_ssim", "view SSIM", "{:.4f}", 1},
-                              {"coverage_below_half", "uncovered", "{:.2f} %", 100},
-                              {"optimise_s", "optimisation", "{:.1f} s", 1}};
-  for (const Known& known : kKnown) {
-    const auto found = json.find(known.key);
-    if (found == json.end() || !found->is_number()) continue;
-    const double value = known.factor * found->get<double>();
-    figures.push_back({known.key, known.label, value, fmt::format(fmt::runtime(known.format), value)});
-  }
+  addGalleryFigures(number, figures);
 }
 
 /// The page about a product that `fit --report STEM_report` wrote; empty if there is none.
@@ -119,6 +110,24 @@ std::string reasonOf(const Error& error, const fs::path& file) {
 }
 
 }  // namespace
+
+void addGalleryFigures(const std::function<std::optional<double>(std::string_view)>& number,
+                       std::vector<GalleryFigure>& figures) {
+  struct Known {
+    const char *key, *label, *format;
+    double factor;
+  };
+  constexpr Known kKnown[] = {
+      {"surface_psnr", "surface PSNR", "{:.2f} dB", 1}, {"view_psnr", "view PSNR", "{:.2f} dB", 1},
+      {"view_ssim", "view SSIM", "{:.4f}", 1},          {"coverage_below_half", "uncovered", "{:.2f} %", 100},
+      {"optimise_s", "optimisation", "{:.1f} s", 1},    {"run_cpu_s", "processor time", "{:.1f} s", 1}};
+  for (const Known& known : kKnown) {
+    const auto found = number(known.key);
+    if (!found) continue;
+    const double value = known.factor * *found;
+    figures.push_back({known.key, known.label, value, fmt::format(fmt::runtime(known.format), value)});
+  }
+}
 
 Result<std::vector<GalleryItem>> galleryItems(const fs::path& folder) {
   std::error_code problem;

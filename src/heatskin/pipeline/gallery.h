@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "heatskin/base/result.h"
@@ -55,6 +57,11 @@ struct GalleryOutcome {
   std::size_t page_bytes = 0;
   std::vector<std::string> errors;  ///< "name: reason", in order
 };
+
+/// Adds the figures of `fit --json` and of batches that galleries show; `number` says what a key has, if
+/// anything.
+void addGalleryFigures(const std::function<std::optional<double>(std::string_view key)>& number,
+                       std::vector<GalleryFigure>& figures);
 
 /// The most files of a gallery.
 inline constexpr std::size_t kMostGalleryItems = 100'000;
