@@ -392,8 +392,7 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   // All steps are done: a wish to stop no longer keeps them from becoming a product.
   const bool asked = outcome.fit.stopped_by == StoppedBy::kAsked;
   const ProductInfo info{fmt::format("heatskin {}", kVersion), outcome.config.preset,
-                         outcome.config.train.seed,
-                         asked ? outcome.fit.steps_done : outcome.config.train.steps,
+                         outcome.config.train.seed, asked ? outcome.fit.steps_done : stepsOf(outcome.config),
                          std::string(filterName(outcome.config.train.filter))};
   const bool as_readers_build = asReadersBuild(asset, outcome.config.evaluator.method);
   ProductFile file(job.fallback);
