@@ -297,11 +297,17 @@ Result<ChannelLayout> fitChannels(const LoadedAsset& asset, std::span<const std:
                                                     : layout.error();
   }
   if (traits(method).tangents || !layout->hasTangents()) return layout;
-  std::vector<ChannelGroup> groups(layout->groups().begin(), layout->groups().end());
-  for (ChannelGroup& group : groups) {
-    if (!group.isTangent()) continue;
-    group = objectNormalGroup();
-    group.weight = channelWeight(group.name);
+  std::vector<ChannelGroup> groups;
+  for (const ChannelGroup& group : layout->groups()) {
+    if (!group.isTangent()) {
+      groups.push_back(group);
+    } else if (slotOf(group.name) == kNormalSlot) {
+      groups.push_back(objectNormalGroup());
+      groups.back().weight = channelWeight(group.name);
+    } else if (!wanted.empty()) {
+      return usageError(fmt::format("method {} has no directions: channel {} is for method local",
+                                    methodName(method), quoteForMessage(group.name)));
+    }
   }
   return ChannelLayout::make(std::move(groups));
 }
