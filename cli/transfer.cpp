@@ -16,6 +16,7 @@
 
 #include "cli/fit_options.h"
 #include "cli/inputs.h"
+#include "cli/look_figures.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
@@ -196,6 +197,7 @@ class Transfer : public Verb {
     json["refit_psnr_before"] = jsonNumber(outcome.refit.psnr_before);
     json["refit_psnr_after"] = jsonNumber(outcome.refit.psnr_after);
     json["triangles"] = outcome.stored->product.surface->faceCount();
+    addLooks(json, outcome.variants);
     json["bytes"] = outcome.bytes.size();
     return saveJson(console, session.common.json, json);
   }

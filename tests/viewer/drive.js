@@ -359,7 +359,10 @@ const jobs = {
     const page = await browser.newPage({ viewport: { width: 960, height: 600 } });
     page.setDefaultTimeout(PATIENCE);
     await page.goto(`${address}#samples=1`);
-    await page.waitForFunction(() => Number(document.getElementById('live-frame').max) >= 2 && globalThis.heatskinViewer.stage.atRest);
+    await page.waitForFunction(() => Number(document.getElementById('live-frame').max) >= 2);
+    // Moments that keep coming would begin the picture anew, again and again where drawing is slow.
+    await page.uncheck('#live-follow');
+    await page.waitForFunction(() => globalThis.heatskinViewer.stage.atRest);
     await page.waitForTimeout(2000);
     await page.screenshot({ path: path.join(folder, 'tour_live.jpg'), type: 'jpeg', quality: 82 });
     return {};

@@ -236,37 +236,6 @@ Result<void> evaluateVariants(const LoadedAsset& asset, const KernelTexture& tex
   return {};
 }
 
-/// Images for all requests, each with the colours of its look.
-Result<std::vector<FallbackImage>> bakeLooks(const KernelTexture& texture, const LoadedAsset& asset,
-                                             const ProductWriter& writer,
-                                             std::span<const VariantKernels> variants) {
-  const std::vector<FallbackRequest>& requests = writer.fallbackRequests();
-  std::vector<FallbackImage> images(requests.size());
-  for (std::size_t l = 0; l <= writer.variants().size(); ++l) {
-    std::vector<std::size_t> places;
-    std::vector<FallbackRequest> wanted;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      if (requests[i].look != l) continue;
-      places.push_back(i);
-      wanted.push_back(requests[i]);
-    }
-    if (wanted.empty()) continue;
-    Result<std::vector<FallbackImage>> baked = std::vector<FallbackImage>();
-    if (l == 0) {
-      baked = bakeFallback(texture, asset.asset, wanted);
-    } else {
-      Asset other = asset.asset;
-      setLook(other, variants[l - 1].look);
-      const ProductWriter::Variant& stored = writer.variants()[l - 1];
-      baked = bakeFallback(texture.withValues(stored.kernels, stored.constants), other, wanted);
-    }
-    if (!baked) return baked.error();
-    for (std::size_t i = 0; i < places.size(); ++i)
-      images[places[i]] = std::move((*baked)[i]);
-  }
-  return images;
-}
-
 /// Whether the surface is the one that readers of the product will build, as far as options decide that.
 bool asReadersBuild(const LoadedAsset& asset, Method method) {
   const SurfaceOptions wanted = productSurfaceOptions(method);
@@ -427,7 +396,7 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
     for (std::size_t n = 0; n < file.variants[v].look.names.size(); ++n)
       outcome.variants[at++].bytes = writer->variants()[v].bytes;
   }
-  const auto images = bakeLooks(*texture, asset, *writer, file.variants);
+  const auto images = bakeFallbacks(*texture, asset.asset, *writer, file.variants);
   if (!images) return images.error();
   outcome.fallback = job.fallback;
   const bool drawn =
