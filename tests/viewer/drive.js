@@ -222,7 +222,7 @@ const jobs = {
 
   /** How far pictures from afar are from the mean of very many, in 8-bit levels; and with how many each is made. */
   async afar() {
-    const page = await open({ hash: 'mode=unlit', viewport: { width: 500, height: 300 } });
+    const page = await open({ hash: 'mode=unlit', viewport: { width: 400, height: 240 } });
     return { errors: await page.evaluate(async () => {
       const { stage } = globalThis.heatskinViewer, pixels = {};
       stage.zoom(3);
@@ -284,7 +284,7 @@ const jobs = {
       await page.screenshot({ path: path.join(folder, `report_${colorScheme}.png`), fullPage: true });
       await page.close();
     }
-    const page = await plain({ viewport: { width: 1000, height: 800 } }), stack = page.locator('.compare .stack').first();
+    const page = await plain({ viewport: { width: 640, height: 480 } }), stack = page.locator('.compare .stack').first();
     const shown = () => stack.evaluate((element) => [...element.querySelectorAll('img')].flatMap((image, i) => image.className ? [`${i}:${image.className}`] : []));
     out.before = await shown();
     await stack.locator('input').fill('25');
@@ -297,9 +297,8 @@ const jobs = {
     if (out.viewer > 0) {
       await page.click('.page button');
       const inner = page.frameLocator('.page iframe');
-      await inner.locator('#statistics dd').nth(4).waitFor();
-      await page.waitForTimeout(1500);
-      await page.setViewportSize({ width: 1000, height: 800 });
+      await inner.locator('#statistics dd').nth(4).waitFor({ state: 'attached' });  // a narrow page hides them
+      await inner.locator('#progress[hidden]').waitFor({ state: 'attached' });
       await page.screenshot({ path: path.join(folder, 'report_viewer.png') });
       out.inside = await inner.locator('#statistics').textContent();
     }
