@@ -63,8 +63,8 @@ std::shared_ptr<const std::vector<std::uint8_t>> TextureHandle::bytes(PythonProg
     }
     OpenOptions options;
     options.progress = &progress;
-    auto written = take(
-        replaceKernels(product, state_->edit->kernels(), options, state_->moved ? 0 : positionBits(product)));
+    auto written = take(replaceKernels(product, state_->edit->kernels(), options,
+                                       state_->moved ? Rounding() : product.rounding));
     state_->bytes = std::make_shared<const std::vector<std::uint8_t>>(std::move(written.bytes));
   }
   return state_->bytes;

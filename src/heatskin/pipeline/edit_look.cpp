@@ -211,7 +211,7 @@ Result<EditOutcome> finished(const LoadedProduct& loaded, std::span<const Produc
                              const KernelSet& kernels, std::vector<VariantKernels> variants,
                              const EditOptions& options, EditOutcome outcome) {
   const Product& product = loaded.product;
-  auto written = replaceKernels(product, kernels, options.open, positionBits(product), std::move(variants));
+  auto written = replaceKernels(product, kernels, options.open, product.rounding, std::move(variants));
   if (!written) return written.error();
   outcome.bytes = std::move(written->bytes);
   outcome.stored.emplace(std::move(written->stored));

@@ -293,7 +293,7 @@ Result<EditOutcome> edited(const LoadedProduct& loaded, Asset changed, const Edi
   }
   file.charts = product.chart_bytes > 0;
   auto written = rewriteProduct(*mesh, surface, kernels, product.options, product.info, file, options.open,
-                                positionBits(product));
+                                product.rounding);
   if (!written) return written.error();
   outcome.bytes = std::move(written->bytes);
   outcome.stored.emplace(std::move(written->stored));

@@ -10,7 +10,6 @@
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/io/glb_builder.h"
 #include "heatskin/io/glb_writer.h"
-#include "heatskin/io/gltf_container.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/pipeline/fallback_texture.h"
@@ -43,9 +42,9 @@ std::vector<std::vector<std::uint32_t>> primitiveConstants(const Product& produc
 Result<RewrittenProduct> rewriteProduct(const Asset& asset, std::shared_ptr<const Surface> surface,
                                         const KernelSet& kernels, const EvaluatorOptions& options,
                                         const ProductInfo& info, const ProductFile& file,
-                                        const OpenOptions& open, int position_bits) {
+                                        const OpenOptions& open, const Rounding& rounding) {
   const auto writer =
-      ProductWriter::create(asset, std::move(surface), true, kernels, options, info, file, position_bits);
+      ProductWriter::create(asset, std::move(surface), true, kernels, options, info, file, rounding);
   if (!writer) return writer.error();
   std::optional<PreprocessingCache> own;
   if (open.cache == nullptr) own = PreprocessingCache::fromEnvironment();
@@ -70,7 +69,7 @@ Result<RewrittenProduct> rewriteProduct(const Asset& asset, std::shared_ptr<cons
 }
 
 Result<RewrittenProduct> replaceKernels(const Product& product, const KernelSet& kernels,
-                                        const OpenOptions& open, int position_bits,
+                                        const OpenOptions& open, const Rounding& rounding,
                                         std::vector<VariantKernels> variants) {
   const bool textures = std::any_of(product.asset.materials.begin(), product.asset.materials.end(),
                                     [](const Material& m) { return m.base_color.texture >= 0; });
@@ -80,22 +79,7 @@ Result<RewrittenProduct> replaceKernels(const Product& product, const KernelSet&
   file.constants = &constants;
   file.variants = std::move(variants);
   return rewriteProduct(product.asset, product.surface, kernels, product.options, product.info, file, open,
-                        position_bits);
-}
-
-int positionBits(const Product& product) {
-  if (product.asset.file == nullptr) return 0;
-  std::span<const std::uint8_t> text = *product.asset.file;
-  if (gltf::hasGlbMagic(text)) {
-    const auto container = gltf::splitGlb(text);
-    if (!container) return 0;
-    text = container->json;
-  }
-  const GltfJson root = GltfJson::parse(text.begin(), text.end(), nullptr, false);
-  const GltfJson::json_pointer place("/extensions/HSK_kernel_texture/kernels/bits/barycentric");
-  if (root.is_discarded() || !root.contains(place) || !root[place].is_number_integer()) return 0;
-  const int bits = root[place].get<int>();
-  return bits >= 1 && bits <= 16 ? bits : 0;
+                        rounding);
 }
 
 Result<Asset> meshForKernels(Asset mesh) {

@@ -28,22 +28,19 @@ struct RewrittenProduct {
 };
 
 /// Writes kernels on `surface`, the surface of `asset` as readers of the product build it, and reads them
-/// back. Of the options, progress and cache count. `position_bits`: ProductWriter::create()'s, so that
-/// kernels of another product keep their places to the bit; 0: as many as the kernels need.
+/// back. Of the options, progress and cache count. `rounding`: ProductWriter::create()'s, so that
+/// kernels of another product (Product::rounding) keep their codes.
 Result<RewrittenProduct> rewriteProduct(const Asset& asset, std::shared_ptr<const Surface> surface,
                                         const KernelSet& kernels, const EvaluatorOptions& options,
                                         const ProductInfo& info, const ProductFile& file,
-                                        const OpenOptions& open, int position_bits = 0);
+                                        const OpenOptions& open, const Rounding& rounding = {});
 
 /// The product with other kernels of the same channels, in the same file: what stands in for kernels stays of
 /// its kind, constant parts stay constant. `variants` are the values of material variants; those of others
 /// are left out.
 Result<RewrittenProduct> replaceKernels(const Product& product, const KernelSet& kernels,
-                                        const OpenOptions& open, int position_bits = 0,
+                                        const OpenOptions& open, const Rounding& rounding = {},
                                         std::vector<VariantKernels> variants = {});
-
-/// Bits of the positions of kernels in the product's file; 0 if it has none.
-int positionBits(const Product& product);
 
 /// A mesh that is to get kernels: glTF, at the positions a product will hold, without kernels of its own.
 Result<Asset> meshForKernels(Asset mesh);

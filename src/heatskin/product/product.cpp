@@ -243,6 +243,7 @@ Result<Product> decode(Asset asset, std::optional<Method> evaluated_with,
   product.kernels = std::move(*kernels);
   product.options = extension->options;
   product.info = extension->info;
+  if (!extension->records) product.rounding = roundingOf(extension->scales.bits, methodOf(product.options));
   product.model_bytes = view->bytes.size();
   if (!asset.variants.empty()) product.stored = std::make_shared<const RawExtension>(*raw);
   product.notices = asset.notices;
@@ -326,7 +327,7 @@ const std::vector<Notice>& ProductWriter::notices() const {
 Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<const Surface> surface,
                                             bool as_readers_build, const KernelSet& kernels,
                                             const EvaluatorOptions& options, const ProductInfo& info,
-                                            const ProductFile& file, int barycentric_bits) {
+                                            const ProductFile& file, const Rounding& rounding) {
   return writing<ProductWriter>([&]() -> Result<ProductWriter> {
     if (kernels.size() == 0) return failure("a product needs at least one kernel");
     if (kernels.layout.groups()[0].name != "base_color") {
@@ -379,7 +380,7 @@ Result<ProductWriter> ProductWriter::create(const Asset& asset, std::shared_ptr<
     const std::vector<VariantKernels> none;
     const std::vector<VariantKernels>& variants = stored.variants.empty() ? none : file.variants;
     PackedKernels packed =
-        packKernels(kernels, asset, *surface, stored, *stored_surface, options, variants, barycentric_bits);
+        packKernels(kernels, asset, *surface, stored, *stored_surface, options, variants, rounding);
     extension.scales = std::move(packed.scales);
     impl->bytes = std::move(packed.bytes);
 

@@ -74,6 +74,13 @@ struct VariantKernels {
   std::vector<std::vector<std::uint32_t>> constants = {};
 };
 
+/// How finely the values of kernels are rounded in a file.
+struct Rounding {
+  int barycentric_bits = 0;  ///< of positions; 0: as many as the kernels need
+  int coarser = 0;           ///< bits fewer than usual in every code, 0 to kMostCoarser
+};
+inline constexpr int kMostCoarser = 3;
+
 /// How a product is written.
 struct ProductFile {
   ProductFile() = default;
@@ -127,6 +134,7 @@ struct Product {
   ProductInfo info;
   ConstantFaces constants;      ///< faces that have their material's colour
   std::size_t model_bytes = 0;  ///< of the buffer with the kernels: what they cost
+  Rounding rounding = {};       ///< of the file: kernels written with it again keep their codes
   std::size_t chart_bytes = 0;  ///< of the buffer that says where they reach; 0: there is none
 
   /// Material variants that kernels have values of their own for, and the bytes of these.

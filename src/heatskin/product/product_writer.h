@@ -24,12 +24,12 @@ class ProductWriter {
   /// Quantises `kernels`, which lie on `surface`, the surface of `asset`. `as_readers_build`: it was built
   /// with productSurfaceOptions(); then it is also the surface of the product, provided the asset is at the
   /// positions of the file (useStoredGeometry()). Otherwise the product gets a surface of its own.
-  /// `charts`: the file says where each kernel reaches. `barycentric_bits`: of positions, for kernels from a
-  /// file that are to keep their places to the bit; 0: as many as they need.
+  /// `charts`: the file says where each kernel reaches. `rounding`: that of their file (Product::rounding)
+  /// for kernels that are to keep their codes.
   static Result<ProductWriter> create(const Asset& asset, std::shared_ptr<const Surface> surface,
                                       bool as_readers_build, const KernelSet& kernels,
                                       const EvaluatorOptions& options, const ProductInfo& info,
-                                      const ProductFile& file = {}, int barycentric_bits = 0);
+                                      const ProductFile& file = {}, const Rounding& rounding = {});
   ~ProductWriter();
   ProductWriter(ProductWriter&&) noexcept;
   ProductWriter& operator=(ProductWriter&&) noexcept;

@@ -70,10 +70,12 @@ std::array<std::uint32_t, 3> barycentricCodes(const Vec3& barycentric, std::uint
 
 }  // namespace
 
-std::vector<int> defaultChannelBits(const ChannelLayout& layout) {
+std::vector<int> defaultChannelBits(const ChannelLayout& layout, int coarser) {
   std::vector<int> bits;
-  for (const ChannelGroup& group : layout.groups())
-    bits.insert(bits.end(), group.count, group.name == "base_color" ? kColorBits : kOtherChannelBits);
+  for (const ChannelGroup& group : layout.groups()) {
+    const int usual = group.name == "base_color" ? kColorBits : kOtherChannelBits;
+    bits.insert(bits.end(), group.count, usual - coarser);
+  }
   return bits;
 }
 

@@ -63,7 +63,7 @@ struct KernelScales {
 };
 
 /// Bits for every channel of a layout.
-std::vector<int> defaultChannelBits(const ChannelLayout& layout);
+std::vector<int> defaultChannelBits(const ChannelLayout& layout, int coarser = 0);
 
 /// The codes of a kernel.
 struct KernelCodes {

@@ -108,7 +108,7 @@ class KernelWriter {
 };
 
 /// The bits for kernels of a method, those of positions aside.
-KernelBits bitsFor(Method method) {
+KernelBits bitsFor(Method method, int coarser = 0) {
   KernelBits bits;
   if (!traits(method).has_lengths) {
     // No bits go into lengths. Heat that is not a closed form answers more strongly to both.
@@ -117,6 +117,11 @@ KernelBits bitsFor(Method method) {
   }
   // Ends of the range that differ must not be confused, so none is nearer than a step.
   if (!traits(method).periodic_angle) bits.angle = 12;
+  for (int KernelBits::*column :
+       {&KernelBits::angle, &KernelBits::anisotropy, &KernelBits::threshold, &KernelBits::sharpness})
+    bits.*column -= coarser;
+  // A multiple of 3 (KernelBits::length).
+  if (coarser >= 2) bits.length -= 3;
   return bits;
 }
 
@@ -143,9 +148,9 @@ constexpr int kOtherBarycentricBits = 14;
 /// The bits of barycentric coordinates for kernels whose other codes are `codes`. It depends on values as
 /// they will be read, so writing what was read finds the same number.
 int barycentricBits(std::span<const KernelCodes> codes, const KernelScales& scales,
-                    const KernelWriter& writer, const EvaluatorOptions& options) {
+                    const KernelWriter& writer, const EvaluatorOptions& options, int coarser) {
   const auto* local = std::get_if<local::LocalOptions>(&options);
-  if (local == nullptr) return kOtherBarycentricBits;
+  if (local == nullptr) return kOtherBarycentricBits - coarser;
   std::vector<double> widths(codes.size());  // in longest edges
   for (std::size_t i = 0; i < codes.size(); ++i) {
     StoredKernel kernel;
@@ -156,7 +161,7 @@ int barycentricBits(std::span<const KernelCodes> codes, const KernelScales& scal
       widths.begin() + static_cast<std::ptrdiff_t>(kWideShare * static_cast<double>(codes.size()));
   std::nth_element(widths.begin(), at, widths.end());
   int bits = kLeastBarycentricBits;
-  while (bits < kMostBarycentricBits && std::ldexp(1.0, -bits) > kPositionStep * *at)
+  while (bits < kMostBarycentricBits && std::ldexp(1.0, -bits) > std::ldexp(kPositionStep, coarser) * *at)
     ++bits;
   return bits;
 }
@@ -225,11 +230,11 @@ Result<std::vector<KernelCodes>> readCodes(const ProductExtension& extension,
 
 PackedKernels packKernels(const KernelSet& kernels, const Asset& asset, const Surface& surface,
                           const Asset& stored, const Surface& stored_surface, const EvaluatorOptions& options,
-                          std::span<const VariantKernels> variants, int barycentric_bits) {
+                          std::span<const VariantKernels> variants, const Rounding& rounding) {
   PackedKernels packed;
   KernelScales& scales = packed.scales;
-  scales.bits = bitsFor(methodOf(options));
-  scales.channel_bits = defaultChannelBits(kernels.layout);
+  scales.bits = bitsFor(methodOf(options), rounding.coarser);
+  scales.channel_bits = defaultChannelBits(kernels.layout, rounding.coarser);
   KernelWriter writer(asset, surface, stored, stored_surface, methodOf(options), scales.bits);
   std::vector<StoredKernel> values(kernels.size());
   std::vector<KernelCodes> codes(kernels.size());
@@ -237,8 +242,9 @@ PackedKernels packKernels(const KernelSet& kernels, const Asset& asset, const Su
     values[i] = writer(kernels, i);
     codes[i] = encodeKernel(values[i], scales);
   }
-  scales.bits.barycentric =
-      barycentric_bits > 0 ? barycentric_bits : barycentricBits(codes, scales, writer, options);
+  scales.bits.barycentric = rounding.barycentric_bits > 0
+                                ? rounding.barycentric_bits
+                                : barycentricBits(codes, scales, writer, options, rounding.coarser);
   for (std::size_t i = 0; i < kernels.size(); ++i)
     codes[i] = encodeKernel(values[i], scales);
   sortKernels(codes);
@@ -308,6 +314,23 @@ Result<KernelSet> unpackKernels(const ProductExtension& extension, std::span<con
                  [&](const Vec2& v) { return triangles.vectorInFace(face, v); });
   }
   return kernels;
+}
+
+Result<KernelSet> roundedKernels(const KernelSet& kernels, const Asset& asset, const Surface& surface,
+                                 const EvaluatorOptions& options, const Rounding& rounding) {
+  PackedKernels packed = packKernels(kernels, asset, surface, asset, surface, options, {}, rounding);
+  ProductExtension extension;
+  extension.options = options;
+  extension.layout = kernels.layout;
+  extension.scales = std::move(packed.scales);
+  extension.mean = kernels.mean.cwiseMax(0.0f).cwiseMin(1.0f);
+  extension.kernels = kernels.size();
+  extension.triangles = SourceTriangles(asset, surface).size();
+  return unpackKernels(extension, packed.bytes, asset, surface);
+}
+
+Rounding roundingOf(const KernelBits& bits, Method method) {
+  return {bits.barycentric, std::clamp(bitsFor(method).angle - bits.angle, 0, kMostCoarser)};
 }
 
 }  // namespace heatskin

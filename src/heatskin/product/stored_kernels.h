@@ -32,11 +32,17 @@ struct PackedKernels {
 
 /// Kernels on `surface`, the surface of `asset`, for a file that holds `stored`, whose surface is
 /// `stored_surface`. The order becomes that of the file. All values are numbers; lengths of methods without
-/// them become 1. `variants` are the same kernels with other values. `barycentric_bits`: of
-/// positions; 0: as many as the kernels need.
+/// them become 1. `variants` are the same kernels with other values.
 PackedKernels packKernels(const KernelSet& kernels, const Asset& asset, const Surface& surface,
                           const Asset& stored, const Surface& stored_surface, const EvaluatorOptions& options,
-                          std::span<const VariantKernels> variants = {}, int barycentric_bits = 0);
+                          std::span<const VariantKernels> variants = {}, const Rounding& rounding = {});
+
+/// Kernels on `surface`, the surface of `asset`, as they come back from a file, in the file's order.
+Result<KernelSet> roundedKernels(const KernelSet& kernels, const Asset& asset, const Surface& surface,
+                                 const EvaluatorOptions& options, const Rounding& rounding);
+
+/// The rounding with which kernels of a file keep their codes.
+Rounding roundingOf(const KernelBits& bits, Method method);
 
 /// The kernels of a buffer, of any version, on the surface of its asset. With `variant`, one of the
 /// extension's, their values are those of its buffer.
