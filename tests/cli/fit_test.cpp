@@ -369,8 +369,7 @@ TEST_F(FitCli, MemoryIsPredictedAndRefusedInTime) {
   struct Case {
     std::string asset, kernels, steps;
   };
-  for (const Case& c :
-       {Case{asset(), "5000", "5"}, Case{asset(), "60000", "4"}, Case{fine, "5000", "5"}}) {
+  for (const Case& c : {Case{asset(), "5000", "5"}, Case{asset(), "60000", "4"}, Case{fine, "5000", "5"}}) {
     const auto outcome =
         runHeatskin({"fit", c.asset, "-o", folder_ / "o.glb", "--preset", "compact", "--kernels", c.kernels,
                      "--steps", c.steps, "--no-eval", "-q", "--json", folder_ / "o.json"});
