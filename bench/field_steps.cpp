@@ -64,10 +64,12 @@ Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, Metho
   const AppearanceTarget target(appearance, config->train.filter);
   Trainer trainer(surface, target, evaluator, trainOptions(*config));
   const int all = threadCount();
-  for (int i = 0; i < kWarmSteps; ++i)
+  const int measured = options.steps > 0 ? options.steps : kSteps,
+            together = std::min(kStepsTogether, measured);
+  for (int i = 0; i < std::min(kWarmSteps, measured); ++i)
     trainer.step();
   std::vector<double> steps;
-  for (int i = 0; i < kSteps; ++i)
+  for (int i = 0; i < measured; ++i)
     steps.push_back(1e3 * trainer.step().seconds);
   rows.push_back(
       measuredRow("step_ms", "ms", steps, fmt::format("{} kernels, {}", kKernels, threadsText(all))));
@@ -83,7 +85,7 @@ Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, Metho
     for (const int threads : {1, 2}) {
       setThreadCount(threads);
       spent[threads - 1] = secondsOf([&] {
-        for (int i = 0; i < kStepsTogether; ++i)
+        for (int i = 0; i < together; ++i)
           trainer.step();
       });
     }
@@ -91,7 +93,8 @@ Result<void> measureFieldSteps(const Asset& asset, const Surface& surface, Metho
   }
   setThreadCount(all);
   if (all > 1)
-    rows.push_back(measuredRow("two_threads_vs_one", "x", two_vs_one, "ten whole steps each, in turns"));
+    rows.push_back(measuredRow("two_threads_vs_one", "x", two_vs_one,
+                               fmt::format("{} whole steps each, in turns", together)));
 
   const KernelSet kernels = trainer.kernels();
   FilterTable filter;

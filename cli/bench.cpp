@@ -26,8 +26,10 @@ class Bench : public Verb {
         ->type_name("N")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
-    app.add_option("--steps", steps_,
-                   "Steps of the fits in `speed` (default: the preset's), `scale` (300) and `budgets` (150)")
+    app.add_option(
+           "--steps", steps_,
+           "Steps of the fits in `speed` (default: the preset's), `scale` (300) and `budgets` (150); steps "
+           "measured in `thermal` and `spectral` (60)")
         ->type_name("N")
         ->check(CLI::Range(1, 1'000'000));
     app.add_option("--budgets", budgets_,
@@ -62,12 +64,14 @@ class Bench : public Verb {
       return usageError("--names lists all benchmarks; leave out the NAME or --names");
     }
     if (given("--steps")) {
-      if (name_ != "speed" && name_ != "scale" && name_ != "budgets") {
+      const bool whole_fits = name_ == "speed" || name_ == "scale";
+      if (!whole_fits && name_ != "budgets" && name_ != "thermal" && name_ != "spectral") {
         return usageError(fmt::format(
-            "--steps applies to 'heatskin bench speed', 'bench scale' and 'bench budgets' only, not to {}",
+            "--steps applies to 'heatskin bench speed', 'scale', 'budgets', 'thermal' and 'spectral' only, "
+            "not to {}",
             name_));
       }
-      if (steps_ < kFewestSteps && name_ != "budgets")
+      if (whole_fits && steps_ < kFewestSteps)
         return usageError(fmt::format("--steps must be at least {} for {}", kFewestSteps, name_));
     }
     if (given("--budgets") && name_ != "budgets")

@@ -199,7 +199,7 @@ if(HEATSKIN_TESTS)
   endif()
 
   # Long tests first, so that none of them runs alone at the end. Without times of an earlier run CTest goes by these.
-  foreach(test_and_cost viewer/page:200 viewer/server:60 install_consumer:50 deb:40 python/examples:40 three/chromium:30
+  foreach(test_and_cost viewer/page:130 viewer/server:60 install_consumer:50 deb:40 python/examples:40 three/chromium:30
           readers/python:25 readers/javascript:25 python/running:20 readers/hostile_python:20 python/texture:15)
     string(REPLACE ":" ";" test_and_cost ${test_and_cost})
     list(GET test_and_cost 0 test)

@@ -2,20 +2,18 @@
 // preprocessing.
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <set>
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "support/coloured_ball.h"
 #include "support/run_process.h"
 #include "support/temporary_folder.h"
 #include "support/tetrahedron.h"
-#include "support/tiny_surfaces.h"
 
 namespace heatskin::testing {
 namespace {
@@ -36,20 +34,7 @@ class MethodCli : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     // A ball of 162 coloured vertices: small enough for 43 dense eigenproblems in a sanitised build.
-    const Soup ball = icosphere(2);
-    std::string ply = fmt::format(
-        "ply\nformat ascii 1.0\nelement vertex {}\nproperty float x\nproperty float y\nproperty float z\n"
-        "property uchar red\nproperty uchar green\nproperty uchar blue\nelement face {}\n"
-        "property list uchar int vertex_indices\nend_header\n",
-        ball.positions.size(), ball.faces.size());
-    for (const Vec3& p : ball.positions) {
-      const auto level = [](double x) { return static_cast<int>(127 + 120 * std::sin(3 * x)); };
-      ply +=
-          fmt::format("{} {} {} {} {} {}\n", p.x(), p.y(), p.z(), level(p.x()), level(p.y()), level(p.z()));
-    }
-    for (const auto& f : ball.faces)
-      ply += fmt::format("3 {} {} {}\n", f[0], f[1], f[2]);
-    folder_.write("ball.ply", ply);
+    folder_.write("ball.ply", colouredBall(2));
     folder_.write("small.toml", kMethodsConfig);
   }
 

@@ -161,8 +161,9 @@ TEST_F(Options, WithoutEffectAreNotSilent) {
   expectUsageError(
       {"render", mesh(), "-o", folder_ / "o.png", "--views", "2", "--sheet", "--background", "transparent"},
       "--background transparent has no effect with --sheet");
-  expectUsageError({"bench", "walk", "--steps", "200"},
-                   "--steps applies to 'heatskin bench speed', 'bench scale' and 'bench budgets' only");
+  expectUsageError(
+      {"bench", "walk", "--steps", "200"},
+      "--steps applies to 'heatskin bench speed', 'scale', 'budgets', 'thermal' and 'spectral' only");
   expectUsageError({"bench", "walk", "--names"}, "--names");
   expectUsageError({"bench", "--repeats", "3"}, "--repeats needs the NAME");
   expectUsageError({"bench", "unfolding", "--repeats", "3"}, "--repeats has no effect on");
