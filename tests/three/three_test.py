@@ -138,6 +138,14 @@ def check_level(heatskin, packages, chromium, product, folder):
         not missing["shown"] and "no level of detail 2" in missing["reason"]
 
 
+def check_afar(packages, chromium, product):
+    """Pictures with few pixels: kernels widened to them come nearer to the mean over each pixel."""
+    script = os.path.join(ROOT, "tests", "three", "ways.js")
+    found = json.loads(run(["node", script, packages, chromium, product, "48", "afar"]))
+    print(f"48 pixels wide: {found}")
+    return not found["problems"] and found["pixels"] > 500 and found["widened"] < 0.85 * found["exact"] == 0.85 * found["again"]
+
+
 def check_usdz(heatskin, packages, chromium, name, product, folder, least_meshes=1):
     """A USDZ file in three's reader: its meshes have textures, whose colours are those of the kernels."""
     model, table, out = (os.path.join(folder, n) for n in ("model.usdz", "places.csv", "colors.csv"))
@@ -180,6 +188,7 @@ def main():
             kept_fits.fit(heatskin, asset, product, SMALL + options)
             good &= check(name, heatskin, packages, chromium, product, folder)
         good &= check_level(heatskin, packages, chromium, os.path.join(folder, "1.glb"), folder)
+        good &= check_afar(packages, chromium, os.path.join(folder, "1.glb"))
         good &= check_usdz(heatskin, packages, chromium, "pumpkin", os.path.join(folder, "1.glb"), folder)
         # Two meshes, one of them mirrored, with a normal map.
         good &= check_usdz(heatskin, packages, chromium, "bumpy mesh", os.path.join(folder, "0.glb"), folder, 2)
