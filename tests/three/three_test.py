@@ -143,7 +143,7 @@ def check_afar(packages, chromium, product):
     script = os.path.join(ROOT, "tests", "three", "ways.js")
     found = json.loads(run(["node", script, packages, chromium, product, "48", "afar"]))
     print(f"48 pixels wide: {found}")
-    return not found["problems"] and found["pixels"] > 500 and found["widened"] < 0.85 * found["exact"] == 0.85 * found["again"]
+    return not found["problems"] and found["pixels"] > 300 and found["widened"] < 0.85 * found["exact"] == 0.85 * found["again"]
 
 
 def check_usdz(heatskin, packages, chromium, name, product, folder, least_meshes=1):
