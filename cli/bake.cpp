@@ -136,9 +136,9 @@ class Bake : public Verb {
 
  private:
   static std::string quality(const ChannelQuality& channel) {
-    if (channel.normals)
-      return fmt::format("{:.2f} degrees in the mean, {:.2f} in 95 %", channel.normals->mean_deg,
-                         channel.normals->p95_deg);
+    if (channel.isNormal())
+      return fmt::format("{:.2f} degrees in the mean, {:.2f} in 95 %", channel.angles->mean_deg,
+                         channel.angles->p95_deg);
     return std::isfinite(channel.psnr) ? fmt::format("{:.1f} dB", channel.psnr) : "identical";
   }
 
@@ -214,11 +214,11 @@ class Bake : public Verb {
     }
     json["psnr"] = Json::object();
     for (const ChannelQuality& channel : outcome.evaluation->channels) {
-      if (!channel.normals) addDecibels(json["psnr"], channel.name, channel.psnr);
-      if (channel.normals) {
-        json["psnr"][channel.name] = nullptr;
-        json["normal_angle_mean_deg"] = jsonNumber(channel.normals->mean_deg);
-        json["normal_angle_p95_deg"] = jsonNumber(channel.normals->p95_deg);
+      if (!channel.isNormal()) addDecibels(json["psnr"], channel.name, channel.psnr);
+      if (channel.isNormal()) json["psnr"][channel.name] = nullptr;
+      if (channel.angles) {
+        json[channel.name + "_angle_mean_deg"] = jsonNumber(channel.angles->mean_deg);
+        json[channel.name + "_angle_p95_deg"] = jsonNumber(channel.angles->p95_deg);
       }
       if (channel.iou) json["alpha_iou"] = jsonNumber(*channel.iou);
     }

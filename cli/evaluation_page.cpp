@@ -65,10 +65,10 @@ void addEvaluation(Json& document, const Evaluation& evaluation) {
   document["channels"] = Json::object();
   for (const ChannelQuality& channel : evaluation.channels) {
     Json& figures = document["channels"][channel.name];
-    if (channel.normals) {
-      figures["angle_mean_deg"] = jsonNumber(channel.normals->mean_deg);
-      figures["angle_p95_deg"] = jsonNumber(channel.normals->p95_deg);
-      continue;
+    if (channel.angles) {
+      figures["angle_mean_deg"] = jsonNumber(channel.angles->mean_deg);
+      figures["angle_p95_deg"] = jsonNumber(channel.angles->p95_deg);
+      if (channel.isNormal()) continue;
     }
     addDecibels(figures, "psnr", channel.psnr);
     if (channel.iou) figures["iou"] = jsonNumber(*channel.iou);
@@ -134,13 +134,13 @@ ReportPage::Rows evaluationRows(const Evaluation& evaluation) {
                   grouped(evaluation.surface_samples), filterPhrase(evaluation.filter_used)));
   for (const ChannelQuality& channel : evaluation.channels) {
     if (channel.name == "base_color") continue;
-    if (channel.normals) {
-      rows.emplace_back("normal", fmt::format("{:.2f} degrees in the mean, {:.2f} at p95",
-                                              channel.normals->mean_deg, channel.normals->p95_deg));
-      continue;
+    std::string text = channel.isNormal() ? "" : decibels(channel.psnr);
+    if (channel.iou) text += fmt::format(", IoU {:.4f}", *channel.iou);
+    if (channel.angles) {
+      text += fmt::format("{}{:.2f} degrees in the mean, {:.2f} at p95", text.empty() ? "" : ", ",
+                          channel.angles->mean_deg, channel.angles->p95_deg);
     }
-    rows.emplace_back(channel.name, decibels(channel.psnr) +
-                                        (channel.iou ? fmt::format(", IoU {:.4f}", *channel.iou) : ""));
+    rows.emplace_back(channel.name, text);
   }
   if (evaluation.visible_share < 1)
     rows.emplace_back("visible", fmt::format("{} of the surface; the rest is not counted",

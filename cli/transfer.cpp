@@ -60,7 +60,7 @@ class Transfer : public Verb {
         ->check(rangeOfOption("density.max_kernels"));
     app.add_option("--steps", steps_, "With --from: steps of the fit (default: the preset's)")
         ->type_name("N")
-        ->check(rangeOfOption("steps"));
+        ->check(rangeOfOption("steps", 1));
     app.add_option("--channels", channels_,
                    "With --from: what is fitted, separated by commas (default: what varies over the source)")
         ->type_name("NAMES")

@@ -4,7 +4,8 @@
 //   node read_product.js model_fit.glb points.csv [VARIANT] > values.csv
 //
 // points.csv has a line face,b0,b1,b2 for each point (a header line is allowed), as for `heatskin query`. Vectors have three
-// columns, x, y and z in the axes of the scene; `normal` is the shading normal on the outside of the surface. In programs, with
+// columns, x, y and z in the axes of the scene; `normal` is the shading normal on the outside of the surface, `clearcoat_normal`
+// that of the clearcoat, `anisotropy` a direction in the plane of shading. In programs, with
 // `const {Product} = require('./read_product.js')`, or `const {Product} = heatskin` after <script src="read_product.js"> or import:
 //
 //   const product = await Product.open(await (await fetch('model_fit.glb')).arrayBuffer());
@@ -859,7 +860,7 @@ function factorOf(material, name) {
   const base = find('pbrMetallicRoughness.baseColorFactor', [1, 1, 1, 1]);
   if (name === 'base_color') return base.slice(0, 3).map(srgb);
   if (name === 'alpha') return [(material.alphaMode || 'OPAQUE') === 'OPAQUE' ? 1 : clampUnit(base[3])];
-  if (name === 'normal' || name === 'object_normal') return [0, 0, 0];
+  if (SHADED.includes(name)) return [0, 0, 0];
   require_(FACTORS[name], `materials say nothing about ${name}`);
   const values = [find(...FACTORS[name])].flat();
   if (name === 'emissive')
@@ -868,7 +869,9 @@ function factorOf(material, name) {
 }
 
 const isTangent = group => group.kind === 'tangent';
-const isNormal = ({name}) => name === 'normal' || name === 'object_normal';
+/** Vectors that are turned with the shading normal. Specification: "Normals", "Anisotropy". */
+const SHADED = ['normal', 'object_normal', 'clearcoat_normal', 'anisotropy'];
+const isShaded = ({name}) => SHADED.includes(name);
 
 /** What comes of damaged files in the middle of reading is an error of the file. */
 async function refusing(read) {
@@ -982,13 +985,17 @@ class Product {
     const flat = this.flatNormals[t], n = this.cornerNormals[t];
     const mixed = plus(plus(times(b[0], n[0]), times(b[1], n[1])), times(b[2], n[2])), n0 = norm(mixed) > 0 ? unit(mixed) : flat;
     if (name === 'object_normal') return unit(plus(n0, value));
-    const v = plus(flat, value), cosine = dot(flat, n0);
+    // Anisotropy is turned as slopes are, and stays as long as it is.
+    const v = name === 'anisotropy' ? value : plus(flat, value), cosine = dot(flat, n0);
+    let shaded;
     if (1 + cosine < 1e-12) {
       const [first] = this.mesh.axes(t);
-      return unit(minus(times(2 * dot(first, v), first), v));
+      shaded = minus(times(2 * dot(first, v), first), v);
+    } else {
+      const c = cross(flat, n0), turned = cross(c, v);
+      shaded = plus(plus(v, turned), times(1 / (1 + cosine), cross(c, turned)));
     }
-    const c = cross(flat, n0), turned = cross(c, v);
-    return unit(plus(plus(v, turned), times(1 / (1 + cosine), cross(c, turned))));
+    return name === 'anisotropy' ? shaded : unit(shaded);
   }
 
   supportRadius(k) {
@@ -1013,7 +1020,7 @@ class Product {
 
   /**
    * Values of all groups at a point of a triangle of the file: {name: [count numbers], ..., coverage}. Vectors are in the axes
-   * of the scene; `normal` and `object_normal` are shading normals.
+   * of the scene; `normal`, `object_normal` and `clearcoat_normal` are shading normals.
    */
   evaluate(triangle, barycentric) {
     // A triangle that repeats another one has its values at the same corners.
@@ -1028,7 +1035,7 @@ class Product {
     for (const group of this.groups) {
       const {name} = group, [x, y] = this.mesh.axes(t);
       if (isTangent(group)) out[name] = plus(times(out[name][0], x), times(out[name][1], y));
-      if (isNormal(group)) out[name] = this.shadingNormal(t, b, name, out[name]);
+      if (isShaded(group)) out[name] = this.shadingNormal(t, b, name, out[name]);
     }
     return out;
   }
@@ -1212,7 +1219,7 @@ async function main() {
   const bytes = fs.readFileSync(file);
   const product = await Product.open(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length), variant, level);
   const lines = fs.readFileSync(points, 'utf8').split(/\s+/).filter(line => line && !/^face/i.test(line));
-  const count = group => isTangent(group) || isNormal(group) ? 3 : group.count;
+  const count = group => isTangent(group) || isShaded(group) ? 3 : group.count;
   const names = product.groups.flatMap(g => Array.from({length: count(g)}, (_, c) => `${g.name}_${c}`));
   const out = [[...names, 'coverage'].join(',')];
   for (const line of lines) {

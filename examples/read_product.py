@@ -5,7 +5,8 @@
 
 points.csv has a line face,b0,b1,b2 for each point (a header line is allowed), as for `heatskin query`: a triangle of the file and
 barycentric coordinates for its corners. The output has a column for every channel of every group, and three for a vector: x, y
-and z in the axes of the scene. `normal` is the shading normal on the outside of the surface. As a module:
+and z in the axes of the scene. `normal` is the shading normal on the outside of the surface, `clearcoat_normal` that of the
+clearcoat, `anisotropy` a direction in the plane of shading. As a module:
 
     product = Product.open("model_fit.glb")               # or, for a material variant, Product.open("model_fit.glb", "midnight")
     values = product.evaluate([7], [[0.2, 0.3, 0.5]])     # {"base_color": array([[r, g, b]]), ...}
@@ -818,7 +819,7 @@ class Product:
         self.charts = charts = Charts(about, gltf.view(about["bufferView"]), corners, len(k["triangle"]))
         self.corners, self.repeats = charts.file_corners, charts.repeats
         require(charts.part[k["triangle"]].all(), "a kernel is on a triangle without area")
-        if any(group["name"] in ("normal", "object_normal") for group in self.groups):
+        if any(group["name"] in SHADED for group in self.groups):
             side = find_outside(self.corners, mirrored, charts.neighbour, charts.same, charts.part)
             self.prepare_normals(normals, side)
         charts.choose_faces()
@@ -873,13 +874,16 @@ class Product:
         n0 = unit(n0) if n0.any() else flat
         if group == "object_normal":
             return unit(n0 + value)
-        v, cosine = flat + value, flat @ n0
+        # Anisotropy is turned as slopes are, and stays as long as it is.
+        v, cosine = value if group == "anisotropy" else flat + value, flat @ n0
         if 1 + cosine < 1e-12:
             first = self.axes([triangle])[0][0]
-            return unit(2 * (first @ v) * first - v)
-        c = np.cross(flat, n0)
-        turned = np.cross(c, v)
-        return unit(v + turned + np.cross(c, turned) / (1 + cosine))
+            v = 2 * (first @ v) * first - v
+        else:
+            c = np.cross(flat, n0)
+            turned = np.cross(c, v)
+            v = v + turned + np.cross(c, turned) / (1 + cosine)
+        return v if group == "anisotropy" else unit(v)
 
     def keep_nearest_to_centroids(self):
         most = self.options["candidates"]
@@ -891,7 +895,7 @@ class Product:
 
     def evaluate(self, triangles, barycentrics):
         """Values of every group, {name: [points, count]}, and the coverage, {"coverage": [points]}. Vectors are in the axes of
-        the scene; `normal` and `object_normal` are shading normals."""
+        the scene; `normal`, `object_normal` and `clearcoat_normal` are shading normals."""
         triangles, barycentrics = np.asarray(triangles), np.asarray(barycentrics, np.float64)
         # A triangle that repeats another one has its values at the same corners.
         shown = self.repeats[triangles, 0]
@@ -917,7 +921,7 @@ class Product:
             if is_tangent(group):
                 axes = np.stack(self.axes(shown), 1)
                 out[name] = np.einsum("nc,ncd->nd", out[name], axes)
-            if name in ("normal", "object_normal"):
+            if name in SHADED:
                 out[name] = np.array([self.shading_normal(t, b, name, v)
                                       for t, b, v in zip(shown, barycentrics, out[name])]).reshape(-1, 3)
         out["coverage"] = coverage
@@ -1014,6 +1018,10 @@ def srgb(linear):
     return np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * np.maximum(linear, 1e-9) ** (1 / 2.4) - 0.055)
 
 
+# Vectors that are turned with the shading normal. Specification: "Normals", "Anisotropy".
+SHADED = ("normal", "object_normal", "clearcoat_normal", "anisotropy")
+
+
 def factor_of(material, name):
     """A channel's value for a material without texture."""
     def find(path, default):
@@ -1027,7 +1035,7 @@ def factor_of(material, name):
         return srgb(base[:3])
     if name == "alpha":
         return 1 if material.get("alphaMode", "OPAQUE") == "OPAQUE" else min(max(base[3], 0), 1)
-    if name in ("normal", "object_normal"):
+    if name in SHADED:
         return 0
     if name not in FACTORS:
         raise FormatError(f"materials say nothing about {name}")

@@ -77,13 +77,12 @@ py::dict evaluationOf(const Evaluation& evaluation) {
   py::dict channels;
   for (const ChannelQuality& channel : evaluation.channels) {
     py::dict figures;
-    if (channel.normals) {
-      figures["angle_mean_deg"] = channel.normals->mean_deg;
-      figures["angle_p95_deg"] = channel.normals->p95_deg;
-    } else {
-      figures["psnr"] = channel.psnr;
-      if (channel.iou) figures["iou"] = *channel.iou;
+    if (channel.angles) {
+      figures["angle_mean_deg"] = channel.angles->mean_deg;
+      figures["angle_p95_deg"] = channel.angles->p95_deg;
     }
+    if (!channel.isNormal()) figures["psnr"] = channel.psnr;
+    if (channel.iou) figures["iou"] = *channel.iou;
     channels[py::str(channel.name)] = figures;
   }
   out["channels"] = channels;

@@ -79,7 +79,10 @@ def make_products(heatskin, folder):
     fine_pumpkin, fine_bumpy = os.path.join(folder, "fine_pumpkin.glb"), os.path.join(folder, "fine_bumpy.glb")
     run([heatskin, "demo-asset", "-o", fine_pumpkin, "--resolution", "4000", "--texture", "256"])
     open(fine_bumpy, "wb").write(bumpy_mesh.glb(side=40))
+    coated = os.path.join(folder, "coated.glb")
+    open(coated, "wb").write(bumpy_mesh.glb(coated=True))
     jobs = [("pumpkin", pumpkin, SMALL), ("pumpkin, preset paper", pumpkin, PAPER), ("bumpy mesh", bumpy, SMALL),
+            ("coated and brushed", coated, SMALL),
             ("material variants", variants, SMALL), ("fine pumpkin", fine_pumpkin, PROXY),
             ("fine bumpy mesh", fine_bumpy, PROXY)]
     assets = os.environ.get("HEATSKIN_ASSETS") or os.path.join(ROOT, "..", "shared", "assets")
@@ -93,6 +96,8 @@ def make_products(heatskin, folder):
         out = os.path.join(folder, f"{i}.glb")
         kept_fits.fit(heatskin, path, out, options)
         assert ("proxyCharts" in extension_of(out)) == (options is PROXY), name
+        names = {group["name"] for group in extension_of(out)["channels"]}
+        assert ({"clearcoat_normal", "anisotropy"} <= names) == (name == "coated and brushed"), names
         yield name, out
         if name == "material variants":
             levels = os.path.join(folder, "levels.glb")
@@ -123,8 +128,8 @@ def largest_differences(groups, theirs, ours):
     for x, y in zip(theirs, ours):
         first = 0
         for group in groups:
-            is_normal = group["name"] in ("normal", "object_normal")
-            count = 3 if is_normal else group["count"]
+            is_normal = group["name"] in ("normal", "object_normal", "clearcoat_normal")
+            count = 3 if is_normal or group.get("kind") == "tangent" else group["count"]
             a, b = x[first:first + count], y[first:first + count]
             first += count
             apart = math.dist(a, b)

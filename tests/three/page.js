@@ -10,7 +10,12 @@ const OUTPUTS = {
   material: 'vec4( metalnessFactor, roughnessFactor, 0.0, 1.0 )',
   emissive: 'vec4( totalEmissiveRadiance, 1.0 )',
   normal: 'vec4( ( vec4( normal, 0.0 ) * viewMatrix ).xyz, faceDirection )',
+  clearcoat_normal: 'vec4( ( vec4( clearcoatNormal, 0.0 ) * viewMatrix ).xyz, 1.0 )',
+  anisotropy: 'vec4( ( vec4( material.anisotropy * material.anisotropyT, 0.0 ) * viewMatrix ).xyz, 1.0 )',
 };
+
+/** Those that a material has only where kernels (or its maps) say so. */
+const SOMETIMES = ['clearcoat_normal', 'anisotropy'];
 
 /** A copy of a patched material that writes an output; alpha does not blend. */
 function writing(material, output) {
@@ -87,7 +92,9 @@ window.measure = async (address, size, lit) => {
   renderer.shadowMap.enabled = false;
   const standard = patched.every(([, material]) => material.isMeshStandardMaterial);
   let picked;
-  for (const output of standard ? Object.keys(OUTPUTS) : ['point', 'base_color']) {
+  const channels = gltf.userData.heatskin.product.groups.map(({ name }) => name);
+  const wanted = Object.keys(OUTPUTS).filter((name) => !SOMETIMES.includes(name) || channels.includes(name));
+  for (const output of standard ? wanted : ['point', 'base_color']) {
     for (const [mesh, material] of patched) mesh.material = writing(material, output);
     renderer.clear();
     renderer.render(scene, camera);
@@ -98,5 +105,66 @@ window.measure = async (address, size, lit) => {
   }
   out.version = THREE.REVISION;
   return out;
+};
+/**
+ * The shadow of a flat mesh in the plane z = 0, along z, as a picture of what lies behind it: for pixels of the mesh the point
+ * of the surface and whether its shadow is there. `light`: 'directional', 'point', or 'plain': as 'directional', with three's own
+ * shadows.
+ */
+window.measureShadow = async (address, size, light) => {
+  const loader = new GLTFLoader();
+  loader.register((parser) => new HSKKernelTexture(parser));
+  const gltf = await loader.loadAsync(address);
+  const renderer = new THREE.WebGLRenderer({ antialias: false });
+  renderer.setSize(size, size);
+  renderer.shadowMap.enabled = true;
+  renderer.shadowMap.type = THREE.BasicShadowMap;
+  const scene = new THREE.Scene();
+  scene.add(gltf.scene);
+  scene.updateMatrixWorld(true);
+  const box = new THREE.Box3().setFromObject(gltf.scene), center = box.getCenter(new THREE.Vector3());
+  const half = 0.55 * Math.max(...box.getSize(new THREE.Vector3()).toArray());
+  // Seen from where the light is, a shadow lies behind what casts it.
+  const camera = light === 'point' ? new THREE.PerspectiveCamera(60, 1, 0.1 * half, 20 * half) :
+    new THREE.OrthographicCamera(-half, half, half, -half, 0.1 * half, 20 * half);
+  camera.position.copy(center).z += 2 * half;
+  const lamp = light === 'point' ? new THREE.PointLight(0xffffff, 10 * half * half) : new THREE.DirectionalLight(0xffffff, 1);
+  lamp.position.copy(camera.position);
+  lamp.castShadow = true;
+  lamp.shadow.mapSize.set(2 * size, 2 * size);  // software renderers are slow
+  Object.assign(lamp.shadow.camera, { near: 0.1 * half, far: 20 * half });
+  if (light !== 'point') {
+    lamp.target.position.copy(center);
+    Object.assign(lamp.shadow.camera, { left: -half, right: half, top: half, bottom: -half });
+    scene.add(lamp.target);
+  }
+  const ground = new THREE.Mesh(new THREE.PlaneGeometry(20 * half, 20 * half), new THREE.MeshLambertMaterial({ color: 0xffffff }));
+  ground.position.copy(center).z -= 0.5 * half;
+  ground.receiveShadow = true;
+  scene.add(lamp, ground);
+  const target = new THREE.WebGLRenderTarget(size, size, { type: THREE.FloatType, minFilter: THREE.NearestFilter, magFilter: THREE.NearestFilter });
+  const pixels = () => {
+    const out = new Float32Array(4 * size * size);
+    renderer.setRenderTarget(target);
+    renderer.clear();
+    renderer.render(scene, camera);
+    renderer.readRenderTargetPixels(target, 0, 0, size, size, out);
+    return out;
+  };
+  const meshes = [];
+  gltf.scene.traverse((mesh) => { if (mesh.isMesh) meshes.push(mesh); });
+  for (const mesh of meshes) {
+    mesh.castShadow = true;
+    if (light === 'plain') Object.assign(mesh, { customDepthMaterial: undefined, customDistanceMaterial: undefined });
+    Object.assign(mesh.material, { colorWrite: false, depthWrite: false });
+  }
+  const lit = pixels();
+  ground.visible = false;
+  renderer.shadowMap.enabled = false;
+  for (const mesh of meshes) mesh.material = writing(mesh.material, 'point');
+  for (const mesh of meshes) Object.assign(mesh.material, { colorWrite: true, depthWrite: true });
+  renderer.setClearColor(0x000000, 0);
+  const points = pixels(), picked = pick(points, 4000);
+  return { points: picked.map((i) => Array.from(points.subarray(4 * i, 4 * i + 4))), shadow: picked.map((i) => lit[4 * i] < 1e-3) };
 };
 window.ready = true;

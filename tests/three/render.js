@@ -1,8 +1,9 @@
-// Products in three.js, in headless Chromium: node render.js PACKAGES CHROMIUM PRODUCT.glb SIZE [PICTURE.png]
+// Products in three.js, in headless Chromium: node render.js PACKAGES CHROMIUM PRODUCT.glb SIZE [PICTURE.png | shadows]
 //
 // PACKAGES is a folder with node_modules/three and node_modules/playwright-core. Prints JSON: `shown` and `reason` of the
 // plugin, and for 1,000 to 2,000 pixels the point of the surface (triangle, b0, b1) and what the shader had there: base_color
-// and alpha, metallic and roughness, emissive, normal (in the axes of the scene). PICTURE.png: a lit picture.
+// and alpha, metallic and roughness, emissive, normal (in the axes of the scene). PICTURE.png: a lit picture. shadows: instead, for
+// each kind of light, points of a flat mesh and whether it casts a shadow there; with three's own shadows, too.
 import { createRequire } from 'node:module';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -35,9 +36,15 @@ try {
   });
   await page.goto(`${ORIGIN}/page/page.html`);
   await page.waitForFunction('window.ready', undefined, { timeout: 60000 });
-  const found = await page.evaluate(([pixels, lit]) => window.measure('/product.glb', pixels, lit), [Number(size), Boolean(picture)]);
-  if (picture) fs.writeFileSync(picture, Buffer.from(found.picture.split(',')[1], 'base64'));
-  delete found.picture;
+  let found = {};
+  if (picture === 'shadows') {
+    for (const light of ['directional', 'point', 'plain'])
+      found[light] = await page.evaluate(([pixels, kind]) => window.measureShadow('/product.glb', pixels, kind), [Number(size), light]);
+  } else {
+    found = await page.evaluate(([pixels, lit]) => window.measure('/product.glb', pixels, lit), [Number(size), Boolean(picture)]);
+    if (picture) fs.writeFileSync(picture, Buffer.from(found.picture.split(',')[1], 'base64'));
+    delete found.picture;
+  }
   process.stdout.write(JSON.stringify({ ...found, problems }) + '\n');
 } finally {
   await browser.close();

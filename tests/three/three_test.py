@@ -53,9 +53,9 @@ def find_chromium():
     return skip("chromium is not installed; 'make dev-deps' installs it")
 
 
-def render(packages, chromium, product):
+def render(packages, chromium, product, size=SIZE, what=()):
     script = os.path.join(ROOT, "tests", "three", "render.js")
-    return json.loads(run(["node", script, packages, chromium, product, str(SIZE)]))
+    return json.loads(run(["node", script, packages, chromium, product, str(size), *what]))
 
 
 def query(heatskin, product, points, folder, more=()):
@@ -75,19 +75,22 @@ COLUMNS = [("r", "base_color", 0), ("g", "base_color", 1), ("b", "base_color", 2
 
 
 def differences(outputs, rows):
-    """The largest differences of plain columns, and of normals in degrees (or None)."""
+    """The largest differences of plain columns and of directions of anisotropy, and of normals in degrees (or None)."""
     plain, degrees = {}, None
     for column, output, component in COLUMNS:
         if column in rows[0] and output in outputs:
             plain[column] = max(abs(pixel[component] - row[column]) for pixel, row in zip(outputs[output], rows))
-    if "normal_x" in rows[0]:
-        angles = []
-        for pixel, row in zip(outputs["normal"], rows):
-            there = [row["normal_x"], row["normal_y"], row["normal_z"]]
+    if "anisotropy_x" in rows[0]:
+        plain["anisotropy"] = max(math.dist(pixel[:3], [row[f"anisotropy_{axis}"] for axis in "xyz"])
+                                  for pixel, row in zip(outputs["anisotropy"], rows))
+    for name in ("normal", "clearcoat_normal"):
+        if f"{name}_x" not in rows[0]:
+            continue
+        for pixel, row in zip(outputs[name], rows):
+            there = [row[f"{name}_{axis}"] for axis in "xyz"]
             # The picture has the side that is seen, the query the outside.
             apart = min(math.dist(pixel[:3], there), math.dist(pixel[:3], [-x for x in there]))
-            angles.append(math.degrees(2 * math.asin(min(apart / 2, 1))))
-        degrees = max(angles)
+            degrees = max(degrees or 0, math.degrees(2 * math.asin(min(apart / 2, 1))))
     return plain, degrees
 
 
@@ -114,6 +117,25 @@ def check_fallback(heatskin, packages, chromium, asset, folder):
     print(f"without kernels: {plain}; without charts: {without}")
     return not plain["shown"] and "reason" not in plain and not plain["problems"] and \
         not without["shown"] and without["reason"] == "has no charts" and not without["problems"]
+
+
+def check_shadows(heatskin, packages, chromium, folder):
+    """The shadow of a square with holes is where its alpha says."""
+    asset, product = os.path.join(folder, "flat.glb"), os.path.join(folder, "flat_fit.glb")
+    open(asset, "wb").write(bumpy_mesh.flat_sheet())
+    kept_fits.fit(heatskin, asset, product, ["--preset", "compact", "--kernels", "300", "--steps", "60", "--no-eval"])
+    found = render(packages, chromium, product, 64, ["shadows"])
+    good = not found["problems"]
+    for light in ("directional", "point", "plain"):
+        points, shadow = found[light]["points"], found[light]["shadow"]
+        # Pixels beside the rim of a hole may lie on either side of it in the shadow's map.
+        sure = [(row["alpha"] >= 0.5, s) for row, s in zip(query(heatskin, product, points, folder), shadow)
+                if abs(row["alpha"] - 0.5) > 0.2]
+        right = sum(wanted == is_there for wanted, is_there in sure) / len(sure)
+        print(f"shadows, {light}: {right:.4f} of {len(sure)} points as alpha says")
+        # Three's own shadows know of no holes: a checker that sees nothing would take them.
+        good &= len(sure) >= LEAST_POINTS and (right < 0.9 if light == "plain" else right > 0.98)
+    return good
 
 
 def ways(packages, chromium, file, level=0, picture=None):
@@ -178,7 +200,10 @@ def main():
         run([heatskin, "demo-asset", "-o", pumpkin, "--resolution", "1200", "--texture", "256"])
         fine = os.path.join(folder, "fine.glb")  # kernels on a simplified copy
         open(fine, "wb").write(bumpy_mesh.glb(side=40))
-        jobs = [("bumpy mesh", bumpy, []), ("pumpkin", pumpkin, []), ("fine bumpy mesh", fine, ["--set", "local.proxy_faces=800"])]
+        coated = os.path.join(folder, "coated.glb")
+        open(coated, "wb").write(bumpy_mesh.glb(coated=True))
+        jobs = [("bumpy mesh", bumpy, []), ("coated and brushed", coated, []), ("pumpkin", pumpkin, []),
+                ("fine bumpy mesh", fine, ["--set", "local.proxy_faces=800"])]
         assets = os.environ.get("HEATSKIN_ASSETS") or os.path.join(ROOT, "..", "shared", "assets")
         bottle = os.path.join(assets, "pbr", "water_bottle", "WaterBottle.gltf")
         if os.path.exists(bottle):
@@ -187,6 +212,7 @@ def main():
             product = os.path.join(folder, f"{i}.glb")
             kept_fits.fit(heatskin, asset, product, SMALL + options)
             good &= check(name, heatskin, packages, chromium, product, folder)
+        good &= check_shadows(heatskin, packages, chromium, folder)
         good &= check_level(heatskin, packages, chromium, os.path.join(folder, "1.glb"), folder)
         good &= check_afar(packages, chromium, os.path.join(folder, "1.glb"))
         good &= check_usdz(heatskin, packages, chromium, "pumpkin", os.path.join(folder, "1.glb"), folder)

@@ -29,6 +29,9 @@ export declare class KernelTables {
 export declare function attachCorners(geometry: BufferGeometry, product: unknown, mesh: number, primitive: number, first: number): BufferGeometry;
 export declare function patchMaterial<M extends Material>(original: M, tables: KernelTables, groups: unknown[]): M;
 
+/** Materials for customDepthMaterial and customDistanceMaterial of a mesh whose holes (alpha mode MASK) kernels decide. */
+export declare function shadowMaterials(original: Material, tables: KernelTables, groups: unknown[]): { depth: Material; distance: Material } | undefined;
+
 /**
  * A material that shows what `code` (GLSL that sets diffuseColor, in linear units) says instead of a lit colour, for views that explain a texture:
  * call heatskinEvaluate() in it, then use heatskinCoverage, vHeatskinFace or what channelExpression() gives.

@@ -6,11 +6,11 @@
 import { Group, Matrix4, Mesh } from 'three';
 import './read_product.js';
 import { KernelTables, attachCorners } from './tables.js';
-import { channelExpression, inspectionMaterial, patchMaterial, shownGroups } from './materials.js';
+import { channelExpression, inspectionMaterial, patchMaterial, shadowMaterials, shownGroups } from './materials.js';
 
 export const HSK_KERNEL_TEXTURE = 'HSK_kernel_texture';
 const KHR_VARIANTS = 'KHR_materials_variants';
-export { KernelTables, attachCorners, channelExpression, inspectionMaterial, patchMaterial };
+export { KernelTables, attachCorners, channelExpression, inspectionMaterial, patchMaterial, shadowMaterials };
 
 const { Product, Gltf, FormatError } = globalThis.heatskin;
 
@@ -150,8 +150,11 @@ export class HSKKernelTexture {
       if (groups.length === 0) continue;
       mesh.geometry = attachCorners(mesh.geometry, product, parser.json.nodes[node].mesh, primitive, first);
       const name = `${mesh.material.uuid} ${groups.map((group) => group.name)}`;
-      if (!patched.has(name)) patched.set(name, patchMaterial(mesh.material, tables, groups));
-      mesh.material = patched.get(name);
+      if (!patched.has(name))
+        patched.set(name, { material: patchMaterial(mesh.material, tables, groups), shadows: shadowMaterials(mesh.material, tables, groups) });
+      const { material, shadows } = patched.get(name);
+      mesh.material = material;
+      if (shadows) Object.assign(mesh, { customDepthMaterial: shadows.depth, customDistanceMaterial: shadows.distance });
     }
     return { product, tables };
   }

@@ -1,6 +1,6 @@
 // Which channel goes where in three's materials.
 
-import { MeshBasicMaterial } from 'three';
+import { MeshBasicMaterial, MeshDepthMaterial, MeshDistanceMaterial, MeshPhysicalMaterial, MeshStandardMaterial, RGBADepthPacking } from 'three';
 import { NORMAL_FUNCTION, fragmentDeclarations, vertexCode, vertexDeclarations } from './shader.js';
 
 /** Ambient occlusion as three applies it (aomap_fragment). */
@@ -21,20 +21,53 @@ const OCCLUSION = (value) => /* glsl */`
 }
 `;
 
-const NORMAL = (value) => /* glsl */`
+/** Sets a normal from its slope against three's vertex normal. */
+const tilted = (normal, value) => /* glsl */`
 {
   #ifdef FLAT_SHADED
     vec3 heatskinFlat = heatskinNormal( - vViewPosition, vec3( 0.0 ), ${value} );
-    normal = dot( heatskinFlat, normal ) < 0.0 ? - heatskinFlat : heatskinFlat;
+    ${normal} = dot( heatskinFlat, nonPerturbedNormal ) < 0.0 ? - heatskinFlat : heatskinFlat;
   #else
     #ifdef DOUBLE_SIDED
       float heatskinFacing = faceDirection;
     #else
       float heatskinFacing = 1.0;
     #endif
-    normal = heatskinFacing * heatskinNormal( - vViewPosition, normal * heatskinFacing, ${value} );
+    ${normal} = heatskinFacing * heatskinNormal( - vViewPosition, nonPerturbedNormal * heatskinFacing, ${value} );
   #endif
 }
+`;
+
+const NORMAL = (value) => tilted('normal', value);
+
+const COAT_NORMAL = (value) => /* glsl */`
+#ifdef USE_CLEARCOAT
+${tilted('clearcoatNormal', value)}
+#endif
+`;
+
+/** As three does with its own (lights_physical_fragment). */
+const ANISOTROPY = (value) => /* glsl */`
+#ifdef USE_ANISOTROPY
+{
+  #ifdef FLAT_SHADED
+    vec3 heatskinAlong = heatskinShaded( - vViewPosition, vec3( 0.0 ), ${value} );
+  #else
+    #ifdef DOUBLE_SIDED
+      float heatskinFacing = faceDirection;
+    #else
+      float heatskinFacing = 1.0;
+    #endif
+    vec3 heatskinAlong = heatskinShaded( - vViewPosition, nonPerturbedNormal * heatskinFacing, ${value} );
+  #endif
+  material.anisotropy = saturate( length( heatskinAlong ) );
+  if ( material.anisotropy > 0.0 ) {
+    material.anisotropyT = normalize( heatskinAlong );
+    material.anisotropyB = normalize( cross( nonPerturbedNormal, material.anisotropyT ) );
+  }
+  material.alphaT = mix( pow2( material.roughness ), 1.0, pow2( material.anisotropy ) );
+}
+#endif
 `;
 
 /**
@@ -57,6 +90,8 @@ const SLOTS = {
     #ifdef USE_CLEARCOAT
       material.clearcoatRoughness = min( max( ${v}, 0.0525 ) + geometryRoughness, 1.0 );
     #endif`, maps: ['clearcoatRoughnessMap'], needs: 'clearcoat' },
+  clearcoat_normal: { after: 'clearcoat_normal_fragment_maps', code: COAT_NORMAL, maps: ['clearcoatNormalMap'], needs: 'clearcoat' },
+  anisotropy: { after: 'lights_physical_fragment', code: ANISOTROPY, maps: ['anisotropyMap'], needs: 'anisotropy' },
   sheen_color: { after: 'lights_physical_fragment', code: (v) => `
     #ifdef USE_SHEEN
       material.sheenColor = heatskinLinear( ${v} );
@@ -92,9 +127,19 @@ function feed(shader, tables) {
   shader.vertexShader = after(after(shader.vertexShader, 'common', vertexDeclarations(tables)), 'begin_vertex', vertexCode(tables));
 }
 
+/** A copy that has whatever physical materials have: products carry no extension for anisotropy that kernels hold. */
+function physicalCopy(original) {
+  const material = MeshStandardMaterial.prototype.copy.call(new MeshPhysicalMaterial(), original);
+  return Object.assign(material, { defines: { STANDARD: '', PHYSICAL: '' } });
+}
+
+const usesNormals = (names) => ['normal', 'clearcoat_normal', 'anisotropy'].some((name) => names.has(name));
+
 /** A copy of a material whose channels come from kernels. It goes with geometries that have heatskinCorner. */
 export function patchMaterial(original, tables, groups) {
-  const material = original.clone(), { product } = tables;
+  const anisotropic = groups.some(({ name }) => name === 'anisotropy') && original.isMeshStandardMaterial;
+  const material = anisotropic && !original.isMeshPhysicalMaterial ? physicalCopy(original) : original.clone(), { product } = tables;
+  if (anisotropic) material.anisotropy = 1;
   const shown = groups.filter(({ name }) => SLOTS[name].needs === undefined || material[SLOTS[name].needs] !== undefined);
   const names = new Set(shown.map(({ name }) => name));
   for (const name of names) for (const map of SLOTS[name].maps || []) if (material[map]) material[map] = null;
@@ -104,7 +149,7 @@ export function patchMaterial(original, tables, groups) {
   material.onBeforeCompile = function (shader, renderer) {
     before.call(this, shader, renderer);
     feed(shader, tables);
-    let fragment = after(shader.fragmentShader, 'common', fragmentDeclarations(tables) + (names.has('normal') ? NORMAL_FUNCTION : ''));
+    let fragment = after(shader.fragmentShader, 'common', fragmentDeclarations(tables) + (usesNormals(names) ? NORMAL_FUNCTION : ''));
     const added = new Map();
     for (const group of shown) {
       const slot = SLOTS[group.name];
@@ -119,6 +164,27 @@ export function patchMaterial(original, tables, groups) {
     return `${key.call(original)} heatskin ${[...names]} ${fragmentDeclarations(tables)}`;
   };
   return material;
+}
+
+/**
+ * What casts the shadow of a material with holes (alpha mode MASK) whose alpha kernels decide: materials for a mesh's
+ * customDepthMaterial and customDistanceMaterial (point lights). Undefined if three's own do.
+ */
+export function shadowMaterials(original, tables, groups) {
+  const alpha = groups.find(({ name }) => name === 'alpha');
+  if (alpha === undefined || !(original.alphaTest > 0)) return undefined;
+  const value = valueOf(tables.product, alpha);
+  const [depth, distance] = [new MeshDepthMaterial({ depthPacking: RGBADepthPacking }), new MeshDistanceMaterial()];
+  for (const material of [depth, distance]) {
+    material.onBeforeCompile = (shader) => {
+      feed(shader, tables);
+      // Maps of the fallback do not count.
+      shader.fragmentShader = after(after(shader.fragmentShader, 'common', fragmentDeclarations(tables)), 'alphamap_fragment',
+                                    `heatskinEvaluate();\ndiffuseColor.a = ${value};`);
+    };
+    material.customProgramCacheKey = () => `heatskin shadow ${fragmentDeclarations(tables)}`;
+  }
+  return { depth, distance };
 }
 
 function after(code, chunk, added) {

@@ -284,10 +284,17 @@ vec3 heatskinLinear(vec3 c) {
 /**
  * "Normals" of docs/format.md in the view's axes, for the pose in which the surface is: n0 is the interpolated vertex normal,
  * or 0 where there are none. The edges of the triangle follow from how positions and barycentric coordinates change on the
- * screen.
+ * screen. heatskinShaded() turns a vector of the triangle's plane into the plane of shading ("Anisotropy").
  */
 export const NORMAL_FUNCTION = /* glsl */`
-vec3 heatskinNormal(vec3 position, vec3 n0, vec2 slope) {
+vec3 heatskinTurnedTo(vec3 n0, vec3 from, vec3 along, vec3 v) {
+  float cosine = dot(from, n0);
+  if (1.0 + cosine < 1e-6) return 2.0 * dot(along, v) * along - v;
+  vec3 axis = cross(from, n0), turned = cross(axis, v);
+  return v + turned + cross(axis, turned) / (1.0 + cosine);
+}
+
+vec3 heatskinTilted(vec3 position, vec3 n0, vec2 inFace, bool slope) {
   vec2 bx = dFdx(vHeatskinBarycentric.xy), by = dFdy(vHeatskinBarycentric.xy);
   vec3 px = dFdx(position), py = dFdy(position);
   // Corner 0 minus corner 2 and corner 1 minus corner 2, times the determinant.
@@ -295,17 +302,17 @@ vec3 heatskinNormal(vec3 position, vec3 n0, vec2 slope) {
   vec3 toFirst = (px * by.y - py * bx.y) * sign_, toSecond = (py * bx.x - px * by.x) * sign_;
   vec3 along = toSecond - toFirst;
   vec3 flatNormal = cross(toFirst, toSecond);
-  if (dot(along, along) <= 0.0 || dot(flatNormal, flatNormal) <= 0.0) return n0;
+  if (dot(along, along) <= 0.0 || dot(flatNormal, flatNormal) <= 0.0) return slope ? n0 : vec3(0.0);
   along = normalize(along);
   uint flags = texelFetch(heatskinFaces, ivec2(vHeatskinFace % ${ROW}, vHeatskinFace / ${ROW}), 0).y;
   flatNormal = normalize(flatNormal) * ((flags & 1u) != 0u ? -1.0 : 1.0);
-  vec3 inSpace = slope.x * along + slope.y * cross(flatNormal, along);
+  vec3 inSpace = inFace.x * along + inFace.y * cross(flatNormal, along);
   float side = (flags & 2u) != 0u ? -1.0 : 1.0;
-  vec3 from = side * flatNormal, v = from + side * inSpace;
-  if (dot(n0, n0) <= 0.0) return normalize(v);
-  float cosine = dot(from, n0);
-  if (1.0 + cosine < 1e-6) return normalize(2.0 * dot(along, v) * along - v);
-  vec3 axis = cross(from, n0), turned = cross(axis, v);
-  return normalize(v + turned + cross(axis, turned) / (1.0 + cosine));
+  vec3 from = side * flatNormal, v = slope ? from + side * inSpace : inSpace;
+  if (dot(n0, n0) > 0.0) v = heatskinTurnedTo(n0, from, along, v);
+  return slope ? normalize(v) : v;
 }
+
+vec3 heatskinNormal(vec3 position, vec3 n0, vec2 slope) { return heatskinTilted(position, n0, slope, true); }
+vec3 heatskinShaded(vec3 position, vec3 n0, vec2 inFace) { return heatskinTilted(position, n0, inFace, false); }
 `;

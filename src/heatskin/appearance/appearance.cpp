@@ -18,12 +18,7 @@ namespace {
 
 constexpr std::size_t kBlock = 4096;
 
-constexpr std::size_t kNormalMap = slotOf("normal");
-
-/// What normal maps are in a layout.
-const ChannelGroup* slopesOf(const ChannelLayout& layout) {
-  return layout.find("normal");
-}
+/// What normal maps are in a layout without tangent groups.
 const ChannelGroup* residualsOf(const ChannelLayout& layout) {
   return layout.find("object_normal");
 }
@@ -52,7 +47,13 @@ Appearance::Appearance(const Asset& asset, const Surface& surface)
 Appearance::Appearance(const Asset& asset, const Surface& surface,
                        std::vector<std::shared_ptr<const Image>> images)
     : images_(std::move(images)), slots_(asset, surface, images_) {
-  if (slots_.textured(kNormalMap)) normals_ = std::make_shared<const ShadingNormals>(asset, surface, slots_);
+  const auto mapsOf = [&](std::size_t slot) {
+    return slots_.textured(slot) ? std::make_shared<const ShadingNormals>(asset, surface, slots_, slot)
+                                 : nullptr;
+  };
+  normals_ = mapsOf(kNormalSlot);
+  coat_ = mapsOf(kCoatNormalSlot);
+  anisotropy_ = mapsOf(kAnisotropySlot);
   const std::size_t faces = surface.faceCount();
   face_look_.resize(faces);
   std::map<std::tuple<int, bool, bool>, std::uint32_t> look_of;  // (material, has usable uvs, colours)
@@ -248,11 +249,12 @@ void Appearance::colors(std::span<const SurfacePoint> points, std::span<Vec3f> c
   });
 }
 
-ChannelGroup slopeGroup() {
+ChannelGroup tangentGroup(std::size_t slot) {
   ChannelGroup group;
-  group.name = "normal";
+  group.name = kMaterialSlots[slot].channel;
   group.count = 2;
-  group.range = {-static_cast<float>(kMaxSlope), static_cast<float>(kMaxSlope)};
+  const float most = slot == kAnisotropySlot ? 1.0f : static_cast<float>(kMaxSlope);
+  group.range = {-most, most};
   group.kind = ChannelKind::kTangent;
   return group;
 }
@@ -265,16 +267,21 @@ ChannelGroup objectNormalGroup() {
   return group;
 }
 
+const ShadingNormals* Appearance::directions(std::size_t slot) const {
+  if (slot == kNormalSlot) return normals_.get();
+  return slot == kCoatNormalSlot ? coat_.get() : slot == kAnisotropySlot ? anisotropy_.get() : nullptr;
+}
+
 std::optional<ChannelGroup> Appearance::group(std::string_view name) const {
   for (const ChannelGroup& known : knownChannels()) {
     if (known.name == name) return known;
   }
   const std::size_t slot = slotOf(name);
-  if (slot == kNormalMap) {
-    if (normals_ == nullptr) return std::nullopt;
-    return name == "normal" ? slopeGroup() : objectNormalGroup();
+  if (slot == kSlotCount) return std::nullopt;
+  if (kMaterialSlots[slot].rule == SlotRule::kTangent) {
+    if (directions(slot) == nullptr) return std::nullopt;
+    return name == "object_normal" ? objectNormalGroup() : tangentGroup(slot);
   }
-  if (slot == kSlotCount || kMaterialSlots[slot].rule == SlotRule::kTangent) return std::nullopt;
   ChannelGroup group;
   group.name = std::string(name);
   group.count = kMaterialSlots[slot].count;
@@ -294,11 +301,11 @@ bool Appearance::knows(const ChannelLayout& layout) {
   const auto groups = layout.groups();
   return std::all_of(groups.begin(), groups.end(), [](const ChannelGroup& group) {
     if (group.name == "base_color" || group.name == "alpha") return true;
-    if (group.name == "normal") return sameKindOfChannel(group, slopeGroup());
     if (group.name == "object_normal") return sameKindOfChannel(group, objectNormalGroup());
     const std::size_t slot = slotOf(group.name);
-    return slot < kSlotCount && kMaterialSlots[slot].rule != SlotRule::kTangent &&
-           kMaterialSlots[slot].count == group.count;
+    if (slot == kSlotCount) return false;
+    return kMaterialSlots[slot].rule == SlotRule::kTangent ? sameKindOfChannel(group, tangentGroup(slot))
+                                                           : kMaterialSlots[slot].count == group.count;
   });
 }
 
@@ -306,10 +313,15 @@ void Appearance::values(std::span<const SurfacePoint> points, const ChannelLayou
                         std::span<float> out, Filter filter) const {
   const ChannelGroup* base_color = layout.find("base_color");
   const ChannelGroup* opacity = layout.find("alpha");
-  const ChannelGroup *slopes = slopesOf(layout), *residuals = residualsOf(layout);
+  const ChannelGroup* residuals = residualsOf(layout);
+  std::vector<std::pair<std::size_t, const ShadingNormals*>> tangents;  // first channel, maps or null
   std::vector<std::size_t> slots, first;
   for (const ChannelGroup& group : layout.groups()) {
-    if (&group == base_color || &group == opacity || &group == slopes || &group == residuals) continue;
+    if (&group == base_color || &group == opacity || &group == residuals) continue;
+    if (group.isTangent()) {
+      tangents.emplace_back(group.first, directions(slotOf(group.name)));
+      continue;
+    }
     slots.push_back(slotOf(group.name));
     first.push_back(group.first);
   }
@@ -326,9 +338,9 @@ void Appearance::values(std::span<const SurfacePoint> points, const ChannelLayou
         if (opacity != nullptr) row[opacity->first] = alpha;
       }
       if (!slots.empty()) slots_.values(points[i], slots, first, row, filter);
-      if (slopes != nullptr) {
-        const Vec2 slope = normals_ ? normals_->slope(points[i], slots_, filter) : Vec2(Vec2::Zero());
-        Eigen::Map<Vec2f>(row + slopes->first) = slope.cast<float>();
+      for (const auto& [at, maps] : tangents) {
+        const Vec2 vector = maps ? maps->tangent(points[i], slots_, filter) : Vec2(Vec2::Zero());
+        Eigen::Map<Vec2f>(row + at) = vector.cast<float>();
       }
       if (residuals != nullptr) {
         const Vec3 residual =

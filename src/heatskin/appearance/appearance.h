@@ -61,10 +61,15 @@ class Appearance {
   /// Normals of an asset that has normal maps; null without.
   const ShadingNormals* normals() const { return normals_.get(); }
 
+  /// The same for another slot of directions (shading_normals.h): kNormalSlot, kCoatNormalSlot or
+  /// kAnisotropySlot.
+  const ShadingNormals* directions(std::size_t slot) const;
+
   /// The group of a channel with the range that this asset gives it: base_color, alpha, or one of
   /// kMaterialSlots. Nothing for names that values() has no answer for. Normal maps are the group "normal"
   /// (slopes in face coordinates, see normalFromSlope()) or "object_normal" (what the map adds to the
-  /// interpolated normal, in the asset's axes: n - n0).
+  /// interpolated normal, in the asset's axes: n - n0), those of the clearcoat "clearcoat_normal" (slopes);
+  /// "anisotropy" has directions as long as they are strong (shadedFromFace()).
   std::optional<ChannelGroup> group(std::string_view name) const;
 
   /// True when the face has one value in a channel of that name, which its material says: no texture (and
@@ -162,7 +167,7 @@ class Appearance {
 
   std::vector<std::shared_ptr<const Image>> images_;
   SlotAppearance slots_;
-  std::shared_ptr<const ShadingNormals> normals_;  ///< null: no normal maps
+  std::shared_ptr<const ShadingNormals> normals_, coat_, anisotropy_;  ///< null: no such maps
   std::vector<Look> looks_;
   std::vector<std::uint32_t> face_look_;   // [F] index into looks_
   std::vector<std::array<Vec2f, 3>> uvs_;  // [F] or empty when no face is textured
@@ -173,8 +178,9 @@ class Appearance {
   bool has_alpha_ = false;
 };
 
-/// The groups that stand for normal maps, see Appearance::group().
-ChannelGroup slopeGroup();
+/// The groups that stand for maps of directions, see Appearance::group(): that of a slot of
+/// SlotRule::kTangent, and the one that takes the place of "normal" where there are no tangent groups.
+ChannelGroup tangentGroup(std::size_t slot);
 ChannelGroup objectNormalGroup();
 
 }  // namespace heatskin

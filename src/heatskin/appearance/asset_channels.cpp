@@ -59,9 +59,8 @@ std::vector<std::string> channelNames() {
   std::vector<std::string> names;
   for (const ChannelGroup& group : knownChannels())
     names.push_back(group.name);
-  for (const MaterialSlot& slot : kMaterialSlots) {
-    if (slot.rule != SlotRule::kTangent || slot.channel == "normal") names.emplace_back(slot.channel);
-  }
+  for (const MaterialSlot& slot : kMaterialSlots)
+    names.emplace_back(slot.channel);
   return names;
 }
 
@@ -122,9 +121,17 @@ Result<ChannelLayout> ChannelSurvey::layout(std::span<const std::string> names) 
 }
 
 Result<ChannelLayout> ChannelSurvey::layout() const {
+  // A material with a texture in every slot there is has more channels than kernels do: the last ones stay
+  // textures.
   std::vector<std::string> names;
-  for (const ChannelGroup& group : groups_)
-    names.push_back(group.name);
+  std::size_t channels = 0;
+  for (const std::string& name : channelNames()) {
+    const auto group = std::find_if(groups_.begin(), groups_.end(),
+                                    [&](const ChannelGroup& other) { return other.name == name; });
+    if (group == groups_.end() || channels + group->count > kMaxChannels) continue;
+    names.push_back(name);
+    channels += group->count;
+  }
   return layout(names);
 }
 

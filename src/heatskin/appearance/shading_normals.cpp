@@ -20,8 +20,6 @@ constexpr std::size_t kNormalFaces = 2048;  // per block
 /// leave alone.
 constexpr double kOpposite = 1e-12;
 
-const std::size_t kNormalSlot = slotOf("normal");
-
 const Primitive& primitiveOfFace(const Asset& asset, const FaceSource& source) {
   const auto mesh = static_cast<std::size_t>(asset.instances[source.instance].mesh);
   return asset.meshes[mesh].primitives[source.primitive];
@@ -75,7 +73,16 @@ std::vector<Vec3f> meshNormals(const Primitive& primitive) {
   return normals;
 }
 
-/// Corner tangents of a primitive for a normal map in the mesh's space; [3 T].
+/// The texture whose coordinates tangents follow on faces of a material that have one in the slot.
+const TextureUse& tangentTexture(const Material& material, const Primitive& primitive, std::size_t slot) {
+  const TextureUse& normal = material.slots[kNormalSlot].texture;
+  const auto set = static_cast<std::size_t>(normal.uv_set);
+  const bool usable =
+      normal.texture >= 0 && set < primitive.uv_sets.size() && !primitive.uv_sets[set].empty();
+  return material.slots[slot == kAnisotropySlot && usable ? kNormalSlot : slot].texture;
+}
+
+/// Corner tangents of a primitive for a map of directions in the mesh's space; [3 T].
 std::vector<Vec4f> meshTangents(const Primitive& primitive, const TextureUse& use) {
   std::vector<Vec4f> tangents(primitive.triangles.size());
   if (primitive.tangents.size() == primitive.positions.size() && hasNormals(primitive)) {
@@ -142,7 +149,8 @@ std::vector<std::array<Vec3f, 3>> cornerNormals(const Asset& asset, const Surfac
   return normals;
 }
 
-MapTangents mapTangents(const Asset& asset, const Surface& surface, const SlotAppearance& slots) {
+MapTangents mapTangents(const Asset& asset, const Surface& surface, const SlotAppearance& slots,
+                        std::size_t slot) {
   MapTangents maps;
   const std::size_t faces = surface.faceCount();
   const std::vector<DirectionTransform> transforms = directionTransforms(asset);
@@ -150,14 +158,14 @@ MapTangents mapTangents(const Asset& asset, const Surface& surface, const SlotAp
   maps.tangents.assign(faces, {Vec4f::Zero(), Vec4f::Zero(), Vec4f::Zero()});
   maps.turned.assign(faces, 0);
   for (std::uint32_t f = 0; f < faces; ++f) {
-    if (!slots.faceTextured(f, kNormalSlot)) continue;
+    if (!slots.faceTextured(f, slot)) continue;
     const FaceSource& source = surface.sources()[f];
     const Primitive& primitive = primitiveOfFace(asset, source);
     const auto [entry, added] = tangents_of.try_emplace(
         {asset.instances[source.instance].mesh, source.primitive}, std::vector<Vec4f>());
     if (added) {
       const Material& material = asset.materials[static_cast<std::size_t>(primitive.material)];
-      entry->second = meshTangents(primitive, material.slots[kNormalSlot].texture);
+      entry->second = meshTangents(primitive, tangentTexture(material, primitive, slot));
     }
     const DirectionTransform& transform = transforms[source.instance];
     const Vec3f flat = surface.frames()[f].normal().cast<float>();
@@ -211,17 +219,26 @@ Vec3 MapFrame::direction(const Vec3& wanted) const {
   return length > kNoFrame ? Vec3(local / length) : Vec3(Vec3::UnitZ());
 }
 
-ShadingNormals::ShadingNormals(const Asset& asset, const Surface& surface, const SlotAppearance& slots)
-    : normals_(cornerNormals(asset, surface)) {
-  if (!slots.textured(kNormalSlot)) return;
-  MapTangents maps = mapTangents(asset, surface, slots);
+Vec2 MapFrame::across(const Vec3& wanted) const {
+  // Normal equations: interpolated axes are neither unit vectors nor quite perpendicular.
+  const double tt = tangent.squaredNorm(), bb = bitangent.squaredNorm(), tb = tangent.dot(bitangent);
+  const double t = tangent.dot(wanted), b = bitangent.dot(wanted), area = tt * bb - tb * tb;
+  constexpr double kNoFrame = 1e-12;
+  return area > kNoFrame ? Vec2((bb * t - tb * b) / area, (tt * b - tb * t) / area) : Vec2(Vec2::Zero());
+}
+
+ShadingNormals::ShadingNormals(const Asset& asset, const Surface& surface, const SlotAppearance& slots,
+                               std::size_t slot)
+    : slot_(slot), normals_(cornerNormals(asset, surface)) {
+  if (!slots.textured(slot)) return;
+  MapTangents maps = mapTangents(asset, surface, slots, slot);
   tangents_ = std::move(maps.tangents);
   turned_ = std::move(maps.turned);
   frames_.assign(surface.frames().begin(), surface.frames().end());
 }
 
 bool ShadingNormals::faceMapped(std::uint32_t face, const SlotAppearance& slots) const {
-  return !tangents_.empty() && slots.faceTextured(face, kNormalSlot);
+  return !tangents_.empty() && slots.faceTextured(face, slot_);
 }
 
 Vec3 ShadingNormals::vertexNormal(const SurfacePoint& p) const {
@@ -230,10 +247,10 @@ Vec3 ShadingNormals::vertexNormal(const SurfacePoint& p) const {
 
 Vec3 ShadingNormals::normal(const SurfacePoint& p, const SlotAppearance& slots, Filter filter) const {
   if (!faceMapped(p.face, slots)) return vertexNormal(p);
-  const auto texel = slots.texel(p, kNormalSlot, filter);
+  const auto texel = slots.texel(p, slot_, filter);
   if (!texel) return vertexNormal(p);
   const MapFrame frame = mapFrame(p, normals_[p.face], tangents_[p.face], turned_[p.face] != 0);
-  const double scale = static_cast<double>(slots.factor(p.face, kNormalSlot)[0]);
+  const double scale = static_cast<double>(slots.factor(p.face, slot_)[0]);
   const Vec3 local = 2 * texel->cast<double>() - Vec3::Ones();
   const Vec3 mapped =
       scale * (local.x() * frame.tangent + local.y() * frame.bitangent) + local.z() * frame.normal;
@@ -245,6 +262,30 @@ Vec3 ShadingNormals::normal(const SurfacePoint& p, const SlotAppearance& slots, 
 Vec2 ShadingNormals::slope(const SurfacePoint& p, const SlotAppearance& slots, Filter filter) const {
   if (!faceMapped(p.face, slots)) return Vec2::Zero();
   return slopeFromNormal(frames_[p.face], vertexNormal(p), normal(p, slots, filter));
+}
+
+Vec3 ShadingNormals::anisotropy(const SurfacePoint& p, const SlotAppearance& slots, Filter filter) const {
+  if (!faceMapped(p.face, slots)) return Vec3::Zero();
+  const auto texel = slots.texel(p, slot_, filter);
+  if (!texel) return Vec3::Zero();
+  const MapFrame frame = mapFrame(p, normals_[p.face], tangents_[p.face], turned_[p.face] != 0);
+  const Vec2 local = 2 * texel->head<2>().cast<double>() - Vec2::Ones();
+  const auto angle = static_cast<double>(slots.rotation(p.face, slot_));
+  const double cosine = std::cos(angle), sine = std::sin(angle);
+  Vec3 direction = (cosine * local.x() - sine * local.y()) * frame.tangent +
+                   (sine * local.x() + cosine * local.y()) * frame.bitangent;
+  const Vec3 n0 = vertexNormal(p);
+  direction -= direction.dot(n0) * n0;
+  const double length = direction.norm();
+  const double strength = static_cast<double>((*texel)[2] * slots.factor(p.face, slot_)[0]);
+  constexpr double kNoDirection = 1e-6;  // of texels with 8 bits
+  return length > kNoDirection ? Vec3(strength / length * direction) : Vec3(Vec3::Zero());
+}
+
+Vec2 ShadingNormals::tangent(const SurfacePoint& p, const SlotAppearance& slots, Filter filter) const {
+  if (slot_ != kAnisotropySlot) return slope(p, slots, filter);
+  if (!faceMapped(p.face, slots)) return Vec2::Zero();
+  return faceFromShaded(frames_[p.face], vertexNormal(p), anisotropy(p, slots, filter));
 }
 
 Vec3 normalFromSlope(const FaceFrame& frame, const Vec3& n0, const Vec2& slope) {
@@ -259,6 +300,19 @@ Vec2 slopeFromNormal(const FaceFrame& frame, const Vec3& n0, const Vec3& normal)
   const double height = nf.dot(flat), length = across.norm();
   if (!(length > 0)) return Vec2::Zero();
   return height * kMaxSlope > length ? Vec2(across / height) : Vec2(across * (kMaxSlope / length));
+}
+
+Vec3 shadedFromFace(const FaceFrame& frame, const Vec3& n0, const Vec2& vector) {
+  return minimalRotation(frame.normal(), n0, frame.x_axis, frame.directionFromFace(vector), false);
+}
+
+Vec2 faceFromShaded(const FaceFrame& frame, const Vec3& n0, const Vec3& vector) {
+  return frame.directionToFace(minimalRotation(frame.normal(), n0, frame.x_axis, vector, true));
+}
+
+bool isNormalChannel(std::string_view name) {
+  const std::size_t slot = slotOf(name);
+  return slot == kNormalSlot || slot == kCoatNormalSlot;
 }
 
 Vec3 NormalChannels::normal(const FaceFrame& frame, const Vec3& n0, const float* values) const {

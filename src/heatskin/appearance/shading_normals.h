@@ -1,7 +1,8 @@
 #pragma once
 
 // Which way a surface faces when it is lit: normals of vertices, interpolated, and what normal maps make of
-// them. All directions are unit vectors in the asset's axes, which are those of surface coordinates.
+// them; and directions of anisotropy, which are read in the same frames. All directions are unit vectors in
+// the asset's axes, which are those of surface coordinates.
 //
 // - Vertex normals are the file's. A glTF primitive without any is flat (specification 3.7.2.1); OBJ and PLY
 //   leave it to the program: creaseNormals().
@@ -12,12 +13,15 @@
 // - Tangents are the file's, or MikkTSpace's for the texture coordinates of the normal texture after
 //   KHR_texture_transform, so that a turned map stays lit from the right side. Stored tangents are used as
 //   they are.
+// - Maps of anisotropy have the tangents of the normal texture, as glTF wants it; where there is none, those
+//   for coordinates of their own.
 // - As MikkTSpace prescribes, interpolated normals and tangents are not normalised and the bitangent is made
 //   of them at the point: n = normalise(x t + y b + z n0).
 
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "heatskin/appearance/slot_appearance.h"
@@ -31,15 +35,26 @@ namespace heatskin {
 /// Vertex normals of an asset at the corners of its surface's faces, as above; [F].
 std::vector<std::array<Vec3f, 3>> cornerNormals(const Asset& asset, const Surface& surface);
 
+/// The slot of normal maps, the one unless told otherwise.
+inline constexpr std::size_t kNormalSlot = slotOf("normal");
+
+/// The slot of the clearcoat's own normal maps.
+inline constexpr std::size_t kCoatNormalSlot = slotOf("clearcoat_normal");
+
+/// The slot of directions and strengths of anisotropy.
+inline constexpr std::size_t kAnisotropySlot = slotOf("anisotropy");
+
 /// See the head of the file. `slots` of its functions are those it was made with.
 class ShadingNormals {
  public:
-  ShadingNormals(const Asset& asset, const Surface& surface, const SlotAppearance& slots);
+  /// `slot`: kNormalSlot, kCoatNormalSlot or kAnisotropySlot, whose maps this is about.
+  ShadingNormals(const Asset& asset, const Surface& surface, const SlotAppearance& slots,
+                 std::size_t slot = kNormalSlot);
 
   /// Vertex normals at corners; [F].
   std::span<const std::array<Vec3f, 3>> corners() const { return normals_; }
 
-  /// True when the face has a normal map.
+  /// True when the face has a map.
   bool faceMapped(std::uint32_t face, const SlotAppearance& slots) const;
 
   /// True when some face has one.
@@ -48,13 +63,22 @@ class ShadingNormals {
   /// n0, the interpolated vertex normal.
   Vec3 vertexNormal(const SurfacePoint& p) const;
 
-  /// n, with the normal map; n0 where there is none.
+  /// n, with the normal map; n0 where there is none. Not for anisotropy.
   Vec3 normal(const SurfacePoint& p, const SlotAppearance& slots, Filter filter = Filter::kAuto) const;
 
-  /// The slope of n; 0 where there is no normal map.
+  /// The slope of n; 0 where there is no normal map. Not for anisotropy.
   Vec2 slope(const SurfacePoint& p, const SlotAppearance& slots, Filter filter = Filter::kAuto) const;
 
+  /// The direction of anisotropy, as long as it is strong, in the plane that n0 is perpendicular to; 0 where
+  /// there is no map. With kAnisotropySlot alone.
+  Vec3 anisotropy(const SurfacePoint& p, const SlotAppearance& slots, Filter filter = Filter::kAuto) const;
+
+  /// What the tangent group of the slot holds: slope(), or anisotropy() as it lies in the face
+  /// (faceFromShaded()).
+  Vec2 tangent(const SurfacePoint& p, const SlotAppearance& slots, Filter filter = Filter::kAuto) const;
+
  private:
+  std::size_t slot_;
   std::vector<std::array<Vec3f, 3>> normals_;   // [F]
   std::vector<std::array<Vec4f, 3>> tangents_;  // [F] or empty: no normal maps; w: handedness in the asset
   std::vector<std::uint8_t> turned_;            // [F] or empty: the face's normals were negated
@@ -73,12 +97,22 @@ Vec3 normalFromSlope(const FaceFrame& frame, const Vec3& n0, const Vec2& slope);
 /// get the largest slope in their direction.
 Vec2 slopeFromNormal(const FaceFrame& frame, const Vec3& n0, const Vec3& normal);
 
-/// The channels of a texture that stand for normals: "normal" (slopes) or "object_normal" (what is added to
-/// the interpolated normal). The layout must outlive it.
+/// A vector in face coordinates as it lies in the plane of shading: turned by the smallest rotation that
+/// takes the frame's normal to n0, as normalFromSlope() does; and back.
+Vec3 shadedFromFace(const FaceFrame& frame, const Vec3& n0, const Vec2& vector);
+Vec2 faceFromShaded(const FaceFrame& frame, const Vec3& n0, const Vec3& vector);
+
+/// True for channels whose values stand for normals: "normal", "object_normal", "clearcoat_normal".
+bool isNormalChannel(std::string_view name);
+
+/// The channels of a texture that stand for normals of the surface: "normal" (slopes) or "object_normal"
+/// (what is added to the interpolated normal); or, with kCoatNormalSlot, for those of its clearcoat. The
+/// layout must outlive it.
 class NormalChannels {
  public:
-  explicit NormalChannels(const ChannelLayout& layout)
-      : slopes_(layout.find("normal")), residuals_(layout.find("object_normal")) {}
+  explicit NormalChannels(const ChannelLayout& layout, std::size_t slot = kNormalSlot)
+      : slopes_(layout.find(kMaterialSlots[slot].channel)),
+        residuals_(slot == kNormalSlot ? layout.find("object_normal") : nullptr) {}
 
   bool any() const { return slopes_ != nullptr || residuals_ != nullptr; }
 

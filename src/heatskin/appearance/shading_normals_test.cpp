@@ -1,5 +1,6 @@
 #include "heatskin/appearance/shading_normals.h"
 
+#include <array>
 #include <cmath>
 #include <memory>
 #include <numbers>
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "heatskin/appearance/appearance.h"
+#include "heatskin/appearance/map_frame.h"
 #include "heatskin/base/rng.h"
 #include "heatskin/io/asset_surface.h"
 
@@ -192,6 +194,135 @@ TEST(ShadingNormals, OfAFaceWoundTheWrongWayAreTurnedOutwards) {
   const Found found = normalOf(asset);
   EXPECT_GT(found.face_normal.dot(found.vertex_normal), 0.99);
   EXPECT_LT((found.normal + kTilted).norm(), kTexel) << found.normal.transpose();
+}
+
+/// mappedSquare() with its texture in another slot; `factor` is scale or strength.
+Asset squareWithSlot(std::size_t slot, const Vec3& texel, float factor = 1) {
+  Asset asset = mappedSquare(texel);
+  SlotUses& slots = asset.materials[0].slots;
+  slots[slot].texture = std::exchange(slots[kNormalSlot].texture, {});
+  slots[slot].factor.setConstant(factor);
+  return asset;
+}
+
+/// Texel of a direction in tangent space and a strength.
+Vec3 anisotropyTexel(double angle, double strength) {
+  return {std::cos(angle), std::sin(angle), 2 * strength - 1};
+}
+
+Vec3 anisotropyOf(const Asset& asset) {
+  const auto surface = buildSurface(asset);
+  EXPECT_TRUE(surface);
+  const Appearance appearance(asset, *surface);
+  const ShadingNormals* maps = appearance.directions(kAnisotropySlot);
+  EXPECT_NE(maps, nullptr);
+  const SurfacePoint p{0, {0.3, 0.3, 0.4}};
+  const Vec3 vector = maps->anisotropy(p, appearance.slots());
+  // The channels hold the same vector, as it lies in the face.
+  const auto layout = ChannelLayout::make({tangentGroup(kAnisotropySlot)});
+  EXPECT_TRUE(Appearance::knows(*layout));
+  std::array<float, 2> values{};
+  appearance.values({&p, 1}, *layout, values);
+  const Vec2 in_face(values[0], values[1]);
+  EXPECT_NEAR(in_face.norm(), vector.norm(), 1e-6) << "planes are turned, not projected";
+  EXPECT_LT((shadedFromFace(surface->frames()[0], maps->vertexNormal(p), in_face) - vector).norm(), 1e-6);
+  EXPECT_NEAR(vector.dot(maps->vertexNormal(p)), 0, 1e-6);
+  return vector;
+}
+
+TEST(Anisotropy, LiesAlongUAndUpTheImageAndIsAsLongAsItIsStrong) {
+  for (const double angle : {0.0, 0.6, 2.0, -1.2}) {
+    const Vec3 found = anisotropyOf(squareWithSlot(kAnisotropySlot, anisotropyTexel(angle, 0.8), 0.5f));
+    EXPECT_LT((found - 0.4 * Vec3(std::cos(angle), std::sin(angle), 0)).norm(), kTexel) << found.transpose();
+  }
+}
+
+TEST(Anisotropy, IsTurnedFromTangentToBitangent) {
+  Asset asset = squareWithSlot(kAnisotropySlot, anisotropyTexel(0.2, 1));
+  asset.materials[0].slots[kAnisotropySlot].rotation = 0.7f;
+  EXPECT_LT((anisotropyOf(asset) - Vec3(std::cos(0.9), std::sin(0.9), 0)).norm(), kTexel);
+  // A mirrored map turns the other way.
+  for (Vec2f& uv : asset.meshes[0].primitives[0].uv_sets[0])
+    uv.x() = 1 - uv.x();
+  EXPECT_LT((anisotropyOf(asset) - Vec3(-std::cos(0.9), std::sin(0.9), 0)).norm(), kTexel);
+}
+
+TEST(Anisotropy, HasTheTangentsOfTheNormalTexture) {
+  // By a quarter turn of its own coordinates u' grows towards -y (see above) ...
+  Asset asset = squareWithSlot(kAnisotropySlot, anisotropyTexel(0, 1));
+  SlotUses& slots = asset.materials[0].slots;
+  slots[kAnisotropySlot].texture.rotation = static_cast<float>(std::numbers::pi / 2);
+  EXPECT_LT((anisotropyOf(asset) - Vec3(0, -1, 0)).norm(), kTexel);
+  // ... but the coordinates of the normal texture are what tangents follow, if there is one.
+  slots[kNormalSlot].texture = slots[kAnisotropySlot].texture;
+  slots[kNormalSlot].texture.rotation = 0;
+  EXPECT_LT((anisotropyOf(asset) - Vec3(1, 0, 0)).norm(), kTexel);
+  // Stored tangents win.
+  asset.meshes[0].primitives[0].tangents.assign(4, Vec4f(0.6f, 0.8f, 0, 1));
+  EXPECT_LT((anisotropyOf(asset) - Vec3(0.6, 0.8, 0)).norm(), kTexel);
+}
+
+TEST(Anisotropy, FollowsInstancesAndSmoothNormals) {
+  Asset asset = squareWithSlot(kAnisotropySlot, anisotropyTexel(0.5, 0.75));
+  const Vec3 plain = 0.75 * Vec3(std::cos(0.5), std::sin(0.5), 0);
+  Affine3& transform = asset.instances[0].asset_from_mesh;
+  transform.linear() = Eigen::AngleAxisd(0.7, Vec3(1, 2, 3).normalized()).toRotationMatrix();
+  EXPECT_LT((anisotropyOf(asset) - transform.linear() * plain).norm(), kTexel);
+  transform.linear() = Vec3(-1, 1, 1).asDiagonal();
+  EXPECT_LT((anisotropyOf(asset) - Vec3(-plain.x(), plain.y(), 0)).norm(), kTexel);
+  // Under a tilted vertex normal the vector lies in the plane of shading.
+  transform.linear().setIdentity();
+  asset.meshes[0].primitives[0].normals.assign(4, Vec3f(0.6f, 0, 0.8f));
+  EXPECT_NEAR(anisotropyOf(asset).norm(), 0.75, kTexel);
+}
+
+TEST(Anisotropy, IsNothingWithoutATexture) {
+  Asset asset = squareWithSlot(kAnisotropySlot, anisotropyTexel(0.5, 1));
+  asset.materials.push_back(asset.materials[0]);
+  asset.materials[1].slots[kAnisotropySlot].texture = {};
+  asset.meshes[0].primitives.push_back(asset.meshes[0].primitives[0]);
+  asset.meshes[0].primitives[1].material = 1;
+  for (Vec3& p : asset.meshes[0].primitives[1].positions)
+    p.x() += 2;
+  const auto surface = buildSurface(asset);
+  ASSERT_TRUE(surface);
+  const Appearance appearance(asset, *surface);
+  const SurfacePoint p{2, {0.3, 0.3, 0.4}};
+  EXPECT_TRUE(appearance.faceConstant(2, "anisotropy"));
+  EXPECT_TRUE(appearance.directions(kAnisotropySlot)->anisotropy(p, appearance.slots()).isZero());
+}
+
+TEST(ClearcoatNormals, AreReadAsNormalsFromTheirOwnTexture) {
+  Asset asset = squareWithSlot(kCoatNormalSlot, kTilted, 2);
+  const auto surface = buildSurface(asset);
+  ASSERT_TRUE(surface);
+  const Appearance appearance(asset, *surface);
+  EXPECT_EQ(appearance.normals(), nullptr) << "the surface itself has no map";
+  const ShadingNormals* coat = appearance.directions(kCoatNormalSlot);
+  ASSERT_NE(coat, nullptr);
+  const SurfacePoint p{0, {0.3, 0.3, 0.4}};
+  EXPECT_LT((coat->normal(p, appearance.slots()) - Vec3(0.96, 0.72, 0.8).normalized()).norm(), 2 * kTexel);
+  const auto layout = ChannelLayout::make({tangentGroup(kCoatNormalSlot)});
+  std::array<float, 2> slope{};
+  appearance.values({&p, 1}, *layout, slope);
+  const NormalChannels channels(*layout, kCoatNormalSlot);
+  EXPECT_FALSE(NormalChannels(*layout).any());
+  EXPECT_LT((channels.normal(surface->frames()[0], coat->vertexNormal(p), slope.data()) -
+             coat->normal(p, appearance.slots()))
+                .norm(),
+            1e-6);
+}
+
+TEST(MapFrame, FindsTheNumbersOfAVectorInSkewedAxes) {
+  MapFrame frame;
+  frame.tangent = Vec3(0.9, 0.1, 0);
+  frame.bitangent = Vec3(-0.2, 1.1, 0.05);
+  frame.normal = Vec3(0, 0, 1);
+  const Vec2 numbers(0.3, -0.7);
+  EXPECT_LT((frame.across(numbers.x() * frame.tangent + numbers.y() * frame.bitangent) - numbers).norm(),
+            1e-12);
+  frame.bitangent = frame.tangent;
+  EXPECT_TRUE(frame.across(Vec3(1, 2, 3)).allFinite());
 }
 
 TEST(ShadingNormals, WithoutNormalsGltfIsFlatAndObjIsNot) {

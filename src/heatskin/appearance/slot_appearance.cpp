@@ -92,6 +92,7 @@ SlotAppearance::Look SlotAppearance::makeLook(const Asset& asset, const Primitiv
     Slot& out = look.slots[s];
     out.factor = uses[s].factor;
     out.low = uses[s].low;
+    out.rotation = uses[s].rotation;
     out.read = addRead(look, asset, primitive, uses[s].texture, slot.texels);
     out.constant = slotConstant(slot, uses[s]);
     textured_[s] = textured_[s] || out.read >= 0;

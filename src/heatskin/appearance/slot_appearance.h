@@ -50,6 +50,9 @@ class SlotAppearance {
   /// Factors of a slot (SlotUse::factor).
   const Vec3f& factor(std::uint32_t face, std::size_t slot) const { return lookOf(face).slots[slot].factor; }
 
+  /// SlotUse::rotation of a slot.
+  float rotation(std::uint32_t face, std::size_t slot) const { return lookOf(face).slots[slot].rotation; }
+
   /// True when the slot's value is read from a texture on this face.
   bool faceTextured(std::uint32_t face, std::size_t slot) const { return lookOf(face).slots[slot].read >= 0; }
 
@@ -76,7 +79,7 @@ class SlotAppearance {
   struct Slot {
     int read = -1;  ///< into Look::reads
     Vec3f factor = Vec3f::Ones();
-    float low = 0;
+    float low = 0, rotation = 0;
     Vec3f constant = Vec3f::Ones();  ///< its value without texture
   };
   /// A material for one kind of primitive (with or without the texture coordinates it wants).

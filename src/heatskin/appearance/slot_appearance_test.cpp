@@ -213,7 +213,7 @@ TEST(SlotAppearance, DirectionsOfTangentSpaceAreTexelsNotValues) {
   ASSERT_TRUE(scene.appearance.group("normal"));
   EXPECT_TRUE(scene.appearance.group("normal")->isTangent());
   ASSERT_TRUE(scene.appearance.group("object_normal"));
-  EXPECT_FALSE(scene.appearance.group("anisotropy"));
+  EXPECT_FALSE(scene.appearance.group("anisotropy")) << "no texture";
   const auto texel =
       scene.appearance.slots().texel(SlotScene::point(0.3, 0.3), slotOf("normal"), Filter::kNearest);
   ASSERT_TRUE(texel);

@@ -25,6 +25,7 @@ GltfJson& slotHolder(GltfJson& material, const MaterialSlot& slot) {
 /// The factor that makes texels of 1 the largest value.
 void setSlotFactor(GltfJson& material, const MaterialSlot& slot, const ImagePart& part, GltfJson& info,
                    GltfDocument& document) {
+  if (!slot.extension.empty()) document.useExtension(slot.extension);
   if (slot.factor.empty()) return;
   double factor = static_cast<double>(part.factor);
   if (slot.factor_in_texture) {
@@ -44,11 +45,12 @@ void setSlotFactor(GltfJson& material, const MaterialSlot& slot, const ImagePart
     }
   }
   GltfJson& place = slotHolder(material, slot)[std::string(slot.factor)];
-  if (slot.count == 1) {
+  if (slot.count == 1 || slot.rule == SlotRule::kTangent) {
     place = factor;
   } else {
     place = {factor, factor, factor};
   }
+  if (!slot.rotation.empty()) slotHolder(material, slot).erase(std::string(slot.rotation));
   if (slot.rule == SlotRule::kBetween)
     slotHolder(material, slot)[std::string(slot.low)] = static_cast<double>(part.low);
 }

@@ -14,8 +14,10 @@ namespace {
 
 constexpr std::size_t kImagePoints = 2048;  // per block
 
-bool isNormal(const ChannelGroup& group) {
-  return group.name == "normal" || group.name == "object_normal";
+/// The slot of a group of directions; kSlotCount for others.
+std::size_t directionSlot(const ChannelGroup& group) {
+  const std::size_t slot = slotOf(group.name);
+  return slot < kSlotCount && kMaterialSlots[slot].rule == SlotRule::kTangent ? slot : kSlotCount;
 }
 
 /// Whether a part finds its components free in an image of the same part of the material.
@@ -33,14 +35,13 @@ bool fitsInto(const ImagePlan& plan, const ImagePart& part) {
         (part.count == 1 && part.components[0] == 3) || (other.count == 1 && other.components[0] == 3);
     if (!alpha_alone && part.texels != other.texels) return false;
   }
-  return !plan.normal && !plan.parts.empty();
+  return !plan.isDirections() && !plan.parts.empty();
 }
 
 }  // namespace
 
 MaterialImages::MaterialImages(const ChannelLayout& layout, bool alpha) : layout_(layout) {
-  std::size_t normal_first = 0, extra_first = 0;
-  bool normals = false;
+  std::size_t extra_first = 0;
   const auto groups = layout_.groups();
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const ChannelGroup& group = groups[g];
@@ -48,18 +49,17 @@ MaterialImages::MaterialImages(const ChannelLayout& layout, bool alpha) : layout
     part.group = g;
     part.slot = slotOf(group.name);
     part.first = numbers_;
-    part.count = isNormal(group) ? 3 : group.count;
+    const std::size_t directions = directionSlot(group);
+    part.count = directions < kSlotCount ? 3 : group.count;
     part.components = {0, 1, 2};
     numbers_ += part.count;
-    if (isNormal(group)) {
-      normals = true;
-      normal_first = part.first;
-      plans_.push_back(ImagePlan{"normal", 3, true, {part}});
+    if (directions < kSlotCount) {
+      plans_.push_back(ImagePlan{std::string(kMaterialSlots[directions].channel), 3, directions, {part}});
       continue;
     }
     if (group.name == "base_color") {
       part.texels = ColorSpace::kSrgb;
-      plans_.insert(plans_.begin(), ImagePlan{"base_color", 3, false, {part}});
+      plans_.insert(plans_.begin(), ImagePlan{"base_color", 3, kSlotCount, {part}});
       continue;
     }
     if (group.name == "alpha") {
@@ -79,7 +79,7 @@ MaterialImages::MaterialImages(const ChannelLayout& layout, bool alpha) : layout
     if (place != plans_.end()) {
       place->parts.push_back(part);
     } else {
-      plans_.push_back(ImagePlan{std::string(slot.channel), 3, false, {part}});
+      plans_.push_back(ImagePlan{std::string(slot.channel), 3, kSlotCount, {part}});
     }
   }
   if (alpha && layout_.find("alpha") == nullptr) {
@@ -96,7 +96,6 @@ MaterialImages::MaterialImages(const ChannelLayout& layout, bool alpha) : layout
   } else {
     extra_alpha_ = numbers_;
   }
-  normal_first_ = normals ? normal_first : numbers_;
   for (ImagePlan& plan : plans_) {
     bool alpha_used = false, core = false;
     for (const ImagePart& part : plan.parts) {
@@ -115,17 +114,23 @@ void MaterialImages::valuesAt(const KernelTexture& texture, std::span<const std:
   const std::size_t channels = layout_.size();
   std::vector<float> values(points.size() * channels);
   texture.values(points, values);
-  const NormalChannels normal_channels(layout_);
+  const NormalChannels normal_channels(layout_), coat_channels(layout_, kCoatNormalSlot);
   parallelFor(points.size(), kImagePoints, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       const float* row = values.data() + i * channels;
       float* to = out.data() + i * numbers_;
       for (const ChannelGroup& group : layout_.groups()) {
-        if (isNormal(group)) {
+        if (const std::size_t directions = directionSlot(group); directions < kSlotCount) {
           const SurfacePoint& p = points[i];
           const Vec3 n0 =
               interpolatedNormal(normals[p.face], p.barycentric, normals[p.face][0].cast<double>());
-          const Vec3 n = normal_channels.normal(texture.surface().frames()[p.face], n0, row);
+          const FaceFrame& frame = texture.surface().frames()[p.face];
+          Vec3 n;
+          if (directions == kAnisotropySlot) {
+            n = shadedFromFace(frame, n0, Vec2(row[group.first], row[group.first + 1]));
+          } else {
+            n = (directions == kCoatNormalSlot ? coat_channels : normal_channels).normal(frame, n0, row);
+          }
           for (int c = 0; c < 3; ++c)
             *to++ = static_cast<float>(n[c]);
           continue;
@@ -144,9 +149,18 @@ void MaterialImages::valuesAt(const KernelTexture& texture, std::span<const std:
 void MaterialImages::texel(const ImagePlan& plan, const float* numbers, const MapFrame& frame,
                            std::uint8_t* bytes) const {
   std::fill_n(bytes, plan.channels, std::uint8_t{255});  // what a factor alone decides about
-  if (plan.normal) {
-    const Vec3f mean = Eigen::Map<const Vec3f>(numbers + normal_first_);
+  if (plan.isDirections()) {
+    const Vec3f mean = Eigen::Map<const Vec3f>(numbers + plan.parts[0].first);
     const float length = mean.norm();
+    if (plan.directions == kAnisotropySlot) {
+      Vec2 local = frame.across(mean.cast<double>());
+      const double along = local.norm();
+      local = along > 0 ? Vec2(local / along) : Vec2(1, 0);  // nothing to tell which way
+      for (int c = 0; c < 2; ++c)
+        bytes[c] = toByte(static_cast<float>(0.5 + 0.5 * local[c]));
+      bytes[2] = toByte(std::min(length, 1.0f));
+      return;
+    }
     const Vec3 local = length > 0 ? frame.direction((mean / length).cast<double>()) : Vec3(Vec3::UnitZ());
     for (int c = 0; c < 3; ++c)
       bytes[c] = toByte(static_cast<float>(0.5 + 0.5 * local[c]));

@@ -32,10 +32,12 @@ struct ImagePart {
 };
 
 struct ImagePlan {
-  std::string name;  ///< "base_color", "orm", "emissive", "normal", ...
-  int channels = 3;  ///< 3, or 4 with alpha
-  bool normal = false;
+  std::string name;                     ///< "base_color", "orm", "emissive", "normal", ...
+  int channels = 3;                     ///< 3, or 4 with alpha
+  std::size_t directions = kSlotCount;  ///< the slot, of a map of directions: texels are relative to a frame
   std::vector<ImagePart> parts;
+
+  bool isDirections() const { return directions < kSlotCount; }
 };
 
 class MaterialImages {
@@ -45,24 +47,25 @@ class MaterialImages {
 
   const std::vector<ImagePlan>& plans() const { return plans_; }
 
-  /// Numbers for a point whose mean stands for a texel: colours in linear light, normals as vectors.
+  /// Numbers for a point whose mean stands for a texel: colours in linear light; normals and directions of
+  /// anisotropy as vectors, in the axes of the asset.
   std::size_t numbers() const { return numbers_; }
 
   /// These numbers, [points, numbers()]. `normals` are those at the corners of the surface's faces (needed if
-  /// there are normals), `appearance` has the alpha that kernels do not (needed if there is such).
+  /// there are maps of directions), `appearance` has the alpha that kernels do not (needed if there is such).
   void valuesAt(const KernelTexture& texture, std::span<const std::array<Vec3f, 3>> normals,
                 const Appearance* appearance, std::span<const SurfacePoint> points,
                 std::span<float> out) const;
 
   /// The bytes of a texel of an image ([channels]) from such numbers. `frame` is that of the texel's centre,
-  /// for normals.
+  /// for maps of directions.
   void texel(const ImagePlan& plan, const float* numbers, const MapFrame& frame, std::uint8_t* bytes) const;
 
  private:
   ChannelLayout layout_;
   std::vector<ImagePlan> plans_;
   std::size_t numbers_ = 0;
-  std::size_t extra_alpha_ = 0, normal_first_ = 0;  // numbers; numbers_ if there is none
+  std::size_t extra_alpha_ = 0;  // number; numbers_ if there is none
 };
 
 }  // namespace heatskin

@@ -77,12 +77,15 @@ std::vector<ChannelQuality> measureChannels(const KernelTexture& texture, const 
   texture.values(points, values);
   std::vector<ChannelQuality> result;
   for (const ChannelGroup& group : layout.groups()) {
-    if (slotOf(group.name) == slotOf("normal")) {
-      ChannelQuality quality{"normal", 0, 0, {}, {}};
-      quality.normals = normalError(texture, reference, points, values, visible, filter);
-      if (quality.normals) result.push_back(std::move(quality));
+    const std::size_t slot = slotOf(group.name);
+    if (isNormalChannel(group.name)) {
+      ChannelQuality quality{std::string(kMaterialSlots[slot].channel), 0, 0, {}, {}};
+      quality.angles = angleError(texture, reference, slot, points, values, visible, filter);
+      if (quality.angles) result.push_back(std::move(quality));
       continue;
     }
+    // Numbers in the frames of two meshes cannot be compared.
+    if (group.isTangent() && reference.mapped()) continue;
     const auto alone = ChannelLayout::make({group});
     if (!alone || !Appearance::knows(*alone)) continue;
     truth.resize(points.size() * group.count);
@@ -103,6 +106,8 @@ std::vector<ChannelQuality> measureChannels(const KernelTexture& texture, const 
       counted += counts * static_cast<double>(group.count);
     }
     quality.psnr = psnrFromMse(squared / counted);
+    if (slot == kAnisotropySlot)
+      quality.angles = angleError(texture, reference, slot, points, values, visible, filter);
     if (group.name == "alpha") {
       quality.iou =
           maskOverlap(reference.appearance(), materials, visible, values.data() + group.first, layout.size());

@@ -56,8 +56,8 @@ struct MaterialQuality {
   double uncovered = 0;  ///< part of its visible area with a weight sum below 0.5
 };
 
-/// Angles between normals and those of the reference, in degrees.
-struct NormalError {
+/// Angles between directions and those of the reference, in degrees.
+struct AngleError {
   double mean_deg = 0;
   double p95_deg = 0;
 };
@@ -73,9 +73,14 @@ struct ChannelQuality {
   /// shows, of these materials.
   std::optional<double> iou = {};
 
-  /// Of normals ("normal", also for "object_normal" of a texture): angles to those of the reference, in
-  /// degrees, where it has a normal map.
-  std::optional<NormalError> normals = {};
+  /// Of normals ("normal", also for "object_normal" of a texture, and "clearcoat_normal"): angles to those of
+  /// the reference, in degrees, where it has a normal map; such groups have no `psnr`. Of "anisotropy":
+  /// angles between lines, whichever way directions point, where it has a map, each point as much as it is
+  /// anisotropic there; `psnr` is that of the vectors.
+  std::optional<AngleError> angles = {};
+
+  /// What the group's figure is: angles, or decibels.
+  bool isNormal() const { return angles && name != "anisotropy"; }
 };
 
 /// Five lit pictures with floor and background, equivalent to the measure of the HKTex authors

@@ -145,16 +145,18 @@ void Reference::look(std::span<const SurfacePoint> points, std::span<Vec3f> colo
                  [&](const SurfacePoint& p) { return appearance_->faceMaterial(p.face); });
 }
 
-void Reference::normals(std::span<const SurfacePoint> points, std::span<Vec3> vertex_normals,
-                        std::span<Vec3> normals, std::span<std::uint8_t> mapped, Filter filter) const {
+void Reference::directions(std::span<const SurfacePoint> points, std::size_t slot,
+                           std::span<Vec3> vertex_normals, std::span<Vec3> directions,
+                           std::span<std::uint8_t> mapped, Filter filter) const {
   std::vector<SurfacePoint> storage;
   const auto there = toReference(points, storage);
-  const ShadingNormals& truth = *appearance_->normals();
+  const ShadingNormals& truth = *appearance_->directions(slot);
   const SlotAppearance& slots = appearance_->slots();
   parallelFor(there.size(), 4096, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       vertex_normals[i] = truth.vertexNormal(there[i]);
-      normals[i] = truth.normal(there[i], slots, filter);
+      directions[i] = slot == kAnisotropySlot ? truth.anisotropy(there[i], slots, filter)
+                                              : truth.normal(there[i], slots, filter);
       mapped[i] = truth.faceMapped(there[i].face, slots) ? 1 : 0;
     }
   });

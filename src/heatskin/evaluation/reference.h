@@ -57,10 +57,11 @@ class Reference {
   void values(std::span<const SurfacePoint> points, const ChannelLayout& layout, std::span<float> out,
               Filter filter) const;
 
-  /// Ground truth of normal maps: the interpolated vertex normal n0, the mapped normal n, and nonzero where
-  /// there is a map; spans of one length. The appearance has normals().
-  void normals(std::span<const SurfacePoint> points, std::span<Vec3> vertex_normals, std::span<Vec3> normals,
-               std::span<std::uint8_t> mapped, Filter filter) const;
+  /// Ground truth of maps of directions in a slot: the interpolated vertex normal n0; the mapped normal n, or
+  /// the direction of anisotropy, as long as it is strong; and nonzero where there is a map; spans of one
+  /// length. The appearance has directions() of the slot.
+  void directions(std::span<const SurfacePoint> points, std::size_t slot, std::span<Vec3> vertex_normals,
+                  std::span<Vec3> directions, std::span<std::uint8_t> mapped, Filter filter) const;
 
   /// How much of the reference is seen at points of the texture's surface; spans of one length.
   void visibilities(std::span<const SurfacePoint> points, std::span<float> visibilities, Filter filter) const;

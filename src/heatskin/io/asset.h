@@ -70,6 +70,7 @@ struct SlotUse {
   TextureUse texture;            ///< as components, its texels are stored as the slot says
   Vec3f factor = Vec3f::Ones();  ///< strength included; the slot's first `count` numbers
   float low = 0;                 ///< SlotRule::kBetween: the other end
+  float rotation = 0;            ///< MaterialSlot::rotation, radians
 };
 using SlotUses = std::array<SlotUse, kSlotCount>;
 

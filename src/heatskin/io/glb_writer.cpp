@@ -196,7 +196,7 @@ class AssetWriter {
   void writeSlot(GltfJson& material, const MaterialSlot& slot, const SlotUse& use, bool textured) {
     const bool standard =
         use.factor.head(static_cast<Eigen::Index>(slot.count)).isConstant(slot.standard, 0.0f) &&
-        (slot.low.empty() || use.low == slot.standard_low);
+        (slot.low.empty() || use.low == slot.standard_low) && use.rotation == 0;
     if (!textured && (standard || slot.factor_in_texture)) return;
     if (!slot.extension.empty()) builder_.useExtension(std::string(slot.extension));
     GltfJson& outer = slot.extension.empty() ? material : material["extensions"][std::string(slot.extension)];
@@ -218,6 +218,7 @@ class AssetWriter {
       place = {numberOf(factor[0]), numberOf(factor[1]), numberOf(factor[2])};
     }
     if (!slot.low.empty()) holder[std::string(slot.low)] = numberOf(use.low);
+    if (use.rotation != 0) holder[std::string(slot.rotation)] = use.rotation;
   }
 
   GltfJson textureInfo(const TextureUse& use) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numbers>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -146,6 +147,11 @@ Result<void> MaterialReader::readSlotFactors(const MaterialSlot& slot, Fields& h
   if (!slot.low.empty()) {
     const double low = holder.number(std::string(slot.low).c_str(), slot.standard_low);
     use.low = static_cast<float>(std::clamp(low, 0.0, double{kMaxFactor}));
+  }
+  if (!slot.rotation.empty()) {
+    // Whole turns say nothing, and many of them leave no digits for the rest.
+    const double angle = holder.number(std::string(slot.rotation).c_str(), 0);
+    use.rotation = toFloat(std::remainder(angle, 2 * std::numbers::pi));
   }
   if (!slot.strength.empty()) {
     const Json* extension = material.extension(std::string(slot.strength_in).c_str());

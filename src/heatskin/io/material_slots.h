@@ -40,6 +40,7 @@ struct MaterialSlot {
   float standard = 1;                       ///< the factor where the file has none
   bool bounded = true;                      ///< factors lie in [0, 1]; otherwise they are just not negative
   SlotRule rule = SlotRule::kMultiply;
+  std::string_view rotation = {};     ///< kTangent: a property that turns directions, in radians
   std::string_view low = {};          ///< kBetween: the property of the other end
   float standard_low = 0;             ///< where the file has none
   std::string_view strength_in = {};  ///< another extension that multiplies the factor ...
@@ -78,7 +79,8 @@ inline constexpr MaterialSlot kMaterialSlots[] = {
     {.channel = "specular_color", .extension = "KHR_materials_specular", .object = "", .texture = "specularColorTexture",
      .components = {0, 1, 2}, .count = 3, .texels = ColorSpace::kSrgb, .factor = "specularColorFactor", .bounded = false},
     {.channel = "anisotropy", .extension = "KHR_materials_anisotropy", .object = "", .texture = "anisotropyTexture",
-     .components = {0, 1, 2}, .count = 3, .factor = "anisotropyStrength", .standard = 0, .rule = SlotRule::kTangent},
+     .components = {0, 1, 2}, .count = 3, .factor = "anisotropyStrength", .standard = 0, .rule = SlotRule::kTangent,
+     .rotation = "anisotropyRotation"},
     {.channel = "iridescence", .extension = "KHR_materials_iridescence", .object = "", .texture = "iridescenceTexture",
      .components = {0}, .factor = "iridescenceFactor", .standard = 0},
     {.channel = "iridescence_thickness", .extension = "KHR_materials_iridescence", .object = "", .texture = "iridescenceThicknessTexture",

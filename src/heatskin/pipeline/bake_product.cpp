@@ -143,8 +143,15 @@ class ProductBaker {
     return {};
   }
 
-  bool hasNormals() const {
-    return layout_.find("normal") != nullptr || layout_.find("object_normal") != nullptr;
+  /// A slot whose directions are baked: that of normals if there are such, which all follow. kSlotCount:
+  /// none.
+  std::size_t directionSlot() const {
+    std::size_t found = kSlotCount;
+    for (const ChannelGroup& group : layout_.groups()) {
+      const std::size_t slot = slotOf(group.name);
+      if (slot < kSlotCount && kMaterialSlots[slot].rule == SlotRule::kTangent) found = std::min(found, slot);
+    }
+    return found;
   }
 
   /// What all images have in common.
@@ -163,11 +170,13 @@ class ProductBaker {
     context_.progress = &progress_;
   }
 
-  /// The frames of normal maps on the asset with its new vertices, read with coordinates `set`.
+  bool hasDirections() const { return directionSlot() < kSlotCount; }
+
+  /// The frames of maps of directions on the asset with its new vertices, read with coordinates `set`.
   void prepareNormals(Asset target, std::size_t set) {
-    if (!hasNormals()) return;
-    // Readers of the baked file see a normal map here; its frames are theirs.
-    const std::size_t normal = slotOf("normal");
+    const std::size_t directions = directionSlot();
+    if (directions == kSlotCount) return;
+    // Readers of the baked file see a map here; its frames are theirs.
     auto pixel = std::make_shared<Image>();
     pixel->width = pixel->height = 1;
     pixel->rgba = {128, 128, 255, 255};
@@ -181,7 +190,7 @@ class ProductBaker {
         primitive.material = static_cast<int>(target.materials.size());
         target.materials.emplace_back();
       }
-      SlotUse& use = target.materials[static_cast<std::size_t>(primitive.material)].slots[normal];
+      SlotUse& use = target.materials[static_cast<std::size_t>(primitive.material)].slots[directions];
       use.texture = {};
       use.texture.texture = static_cast<int>(target.textures.size()) - 1;
       use.texture.uv_set = static_cast<int>(set);
@@ -189,7 +198,7 @@ class ProductBaker {
     }
     const SlotAppearance slots(target, *product_.product.surface, target.images);
     corner_normals_ = cornerNormals(target, *product_.product.surface);
-    tangents_ = mapTangents(target, *product_.product.surface, slots);
+    tangents_ = mapTangents(target, *product_.product.surface, slots, directions);
     context_.tangents = &tangents_;
     context_.corner_normals = corner_normals_;
   }
@@ -321,8 +330,8 @@ class ProductBaker {
     const auto pack = [&](int side) -> Result<void> {
       if (auto packed = packAtlas(mesh, charts, side, sheet); !packed) return packed;
       // Frames of normal maps follow the coordinates.
-      splitVertices(product_.product, sheet, hasNormals(), primitives_);
-      if (hasNormals()) prepareNormals(withNewVertices(asset(), primitives_, set), set);
+      splitVertices(product_.product, sheet, hasDirections(), primitives_);
+      if (hasDirections()) prepareNormals(withNewVertices(asset(), primitives_, set), set);
       return {};
     };
     auto done =

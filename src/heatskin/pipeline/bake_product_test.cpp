@@ -48,8 +48,9 @@ KernelSet softKernels(const Surface& surface, std::size_t count, ChannelLayout l
 ChannelLayout layoutOf(const std::vector<std::string>& names) {
   std::vector<ChannelGroup> groups;
   for (const std::string& name : names) {
-    if (name == "normal") {
-      groups.push_back(slopeGroup());
+    const std::size_t slot = slotOf(name);
+    if (slot < kSlotCount && kMaterialSlots[slot].rule == SlotRule::kTangent) {
+      groups.push_back(tangentGroup(slot));
       continue;
     }
     ChannelGroup group;
@@ -151,7 +152,8 @@ TEST(BakeProductTest, TheFileIsOrdinaryAndHasEverythingElse) {
 
 TEST(BakeProductTest, AllChannelsArePackedAsGltfWantsThem) {
   const std::vector<std::string> channels = {"base_color", "alpha",    "metallic", "roughness",
-                                             "occlusion",  "emissive", "normal"};
+                                             "occlusion",  "emissive", "normal",   "clearcoat_normal",
+                                             "anisotropy"};
   Asset asset = sphere();
   asset.materials[0].alpha_mode = AlphaMode::kBlend;
   // Textures in every slot, so that kernels have something to take the place of.
@@ -160,7 +162,8 @@ TEST(BakeProductTest, AllChannelsArePackedAsGltfWantsThem) {
   texture.image = 0;
   asset.textures.push_back(texture);
   asset.materials[0].base_color.texture = 0;
-  for (const char* name : {"metallic", "roughness", "occlusion", "emissive", "normal"}) {
+  for (const char* name :
+       {"metallic", "roughness", "occlusion", "emissive", "normal", "clearcoat_normal", "anisotropy"}) {
     asset.materials[0].slots[slotOf(name)].texture.texture = 0;
     asset.materials[0].slots[slotOf(name)].factor = Vec3f::Ones();
   }
@@ -171,7 +174,8 @@ TEST(BakeProductTest, AllChannelsArePackedAsGltfWantsThem) {
     std::set<std::string> names;
     for (const BakedFileImage& image : baked->images)
       names.insert(image.name);
-    EXPECT_EQ(names, (std::set<std::string>{"base_color", "orm", "emissive", "normal"}));
+    EXPECT_EQ(names, (std::set<std::string>{"base_color", "orm", "emissive", "normal", "clearcoat_normal",
+                                            "anisotropy"}));
     const auto document = GltfDocument::open(baked->bytes, "baked.glb");
     ASSERT_TRUE(document);
     const GltfJson& material = document->list("materials")[0];
@@ -180,14 +184,19 @@ TEST(BakeProductTest, AllChannelsArePackedAsGltfWantsThem) {
               material["pbrMetallicRoughness"]["metallicRoughnessTexture"]["index"]);
     EXPECT_EQ(material["extensions"]["KHR_materials_emissive_strength"]["emissiveStrength"], 3);
     if (to == BakeTo::kUv) continue;  // coordinates of a sphere from above overlap
+    int directions = 0;
     for (const char* name : {"base_color", "alpha", "metallic", "roughness", "occlusion", "emissive"})
       EXPECT_GT(psnrOf(*baked, name), 35) << name;
     for (const ChannelQuality& quality : baked->evaluation->channels) {
-      if (quality.name != "normal") continue;
-      ASSERT_TRUE(quality.normals);
-      // Eight bits are 0.2 to 0.4 degrees.
-      EXPECT_LT(quality.normals->mean_deg, 0.8);
+      if (kMaterialSlots[std::min(slotOf(quality.name), kSlotCount - 1)].rule != SlotRule::kTangent) continue;
+      ASSERT_TRUE(quality.angles) << quality.name;
+      // Eight bits are 0.2 to 0.4 degrees; more where anisotropy is weak.
+      EXPECT_LT(quality.angles->mean_deg, quality.name == "anisotropy" ? 1.5 : 0.8) << quality.name;
+      ++directions;
     }
+    EXPECT_EQ(directions, 3);
+    EXPECT_GT(psnrOf(*baked, "anisotropy"), 35);
+    EXPECT_EQ(material["extensions"]["KHR_materials_anisotropy"]["anisotropyStrength"], 1);
   }
 }
 

@@ -167,7 +167,8 @@ Result<EncodedImage> encodeSheetImage(const SheetContext& context, std::size_t p
       out.mime_type = "image/ktx2";
       const bool srgb = std::any_of(what.parts.begin(), what.parts.end(),
                                     [](const ImagePart& part) { return part.texels == ColorSpace::kSrgb; });
-      bytes = encodeKtx2(withAlpha(std::move(pixels), what.channels), width, height, srgb, what.normal);
+      bytes =
+          encodeKtx2(withAlpha(std::move(pixels), what.channels), width, height, srgb, what.isDirections());
       break;
     }
   }

@@ -21,7 +21,7 @@ struct SheetContext {
   const BakeJob* job = nullptr;
   const MaterialImages* images = nullptr;
   const Appearance* appearance = nullptr;  ///< of the product: alpha that kernels do not hold; may be null
-  const MapTangents* tangents = nullptr;   ///< of the target with its new coordinates; null: no normals
+  const MapTangents* tangents = nullptr;   ///< of the target with its new coordinates; null: no directions
   std::span<const std::array<Vec3f, 3>> corner_normals;  // [F]
   Progress* progress = nullptr;
 };

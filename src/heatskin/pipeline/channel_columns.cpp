@@ -13,17 +13,13 @@ namespace {
 constexpr const char* kColorSuffixes[] = {"_r", "_g", "_b"};
 constexpr const char* kAxisSuffixes[] = {"_x", "_y", "_z"};
 
-bool isNormal(const ChannelGroup& group) {
-  return group.name == "normal" || group.name == "object_normal";
-}
-
 /// Columns of a group.
 std::vector<std::string> columnsOf(const ChannelGroup& group) {
   if (group.name == "base_color") return {"r", "g", "b"};
   if (group.count == 1) return {group.name};
   std::vector<std::string> names;
-  const bool vector = group.isTangent() || isNormal(group);
-  const std::string name = isNormal(group) ? "normal" : group.name;
+  const bool normal = isNormalChannel(group.name), vector = group.isTangent() || normal;
+  const std::string name(normal ? kMaterialSlots[slotOf(group.name)].channel : group.name);
   for (std::size_t c = 0; c < (vector ? 3 : group.count); ++c) {
     if (vector) {
       names.push_back(name + kAxisSuffixes[c]);
@@ -50,22 +46,25 @@ ChannelColumns channelColumns(const LoadedProduct& product, std::span<const Surf
   table.weights.resize(points.size());
   texture.values(points, rows, table.weights);
 
-  const NormalChannels normals(layout);
+  const NormalChannels normals(layout), coat(layout, kCoatNormalSlot);
   std::vector<std::array<Vec3f, 3>> corners;
-  if (normals.any()) corners = cornerNormals(product.product.asset, texture.surface());
+  const bool shaded = normals.any() || coat.any() || layout.find("anisotropy") != nullptr;
+  if (shaded) corners = cornerNormals(product.product.asset, texture.surface());
   table.values.reserve(points.size() * table.names.size());
   for (std::size_t i = 0; i < points.size(); ++i) {
     const float* row = rows.data() + i * layout.size();
     const FaceFrame& frame = texture.surface().frames()[points[i].face];
     for (const ChannelGroup& group : layout.groups()) {
-      if (!group.isTangent() && !isNormal(group)) {
+      if (!group.isTangent() && !isNormalChannel(group.name)) {
         table.values.insert(table.values.end(), row + group.first, row + group.first + group.count);
         continue;
       }
-      Vec3 vector = Vec3::Zero();
-      if (isNormal(group)) {
-        const Vec3 n0 = interpolatedNormal(corners[points[i].face], points[i].barycentric, frame.normal());
-        vector = normals.normal(frame, n0, row);
+      Vec3 vector = Vec3::Zero(), n0 = frame.normal();
+      if (shaded) n0 = interpolatedNormal(corners[points[i].face], points[i].barycentric, n0);
+      if (group.name == "anisotropy") {
+        vector = shadedFromFace(frame, n0, Vec2(row[group.first], row[group.first + 1]));
+      } else if (isNormalChannel(group.name)) {
+        vector = (slotOf(group.name) == kCoatNormalSlot ? coat : normals).normal(frame, n0, row);
       } else {
         vector = frame.directionFromFace(Vec2(row[group.first], row[group.first + 1]));
       }

@@ -19,8 +19,9 @@ struct ChannelColumns {
 
 /// Values with factors, as KernelTexture::values() has them, except for normals: whichever group stands for
 /// them (NormalChannels), the columns normal_x, normal_y and normal_z are the shading normal, a unit vector
-/// in the axes of the file, on the outside of the surface. Vectors of other tangent groups are in these axes,
-/// too.
+/// in the axes of the file, on the outside of the surface (clearcoat_normal_x, ...: that of the clearcoat).
+/// Vectors of other tangent groups are in these axes, too, in the plane of the face; those of anisotropy in
+/// the plane of shading (shadedFromFace()).
 ChannelColumns channelColumns(const LoadedProduct& product, std::span<const SurfacePoint> points);
 
 }  // namespace heatskin

@@ -266,11 +266,17 @@ Result<ChannelLayout> fitChannels(const LoadedAsset& asset, std::span<const std:
                                                     : layout.error();
   }
   if (traits(method).tangents || !layout->hasTangents()) return layout;
-  std::vector<ChannelGroup> groups(layout->groups().begin(), layout->groups().end());
-  for (ChannelGroup& group : groups) {
-    if (!group.isTangent()) continue;
-    group = objectNormalGroup();
-    group.weight = channelWeight(group.name);
+  std::vector<ChannelGroup> groups;
+  for (const ChannelGroup& group : layout->groups()) {
+    if (!group.isTangent()) {
+      groups.push_back(group);
+    } else if (slotOf(group.name) == kNormalSlot) {
+      groups.push_back(objectNormalGroup());
+      groups.back().weight = channelWeight(group.name);
+    } else if (!wanted.empty()) {
+      return usageError(fmt::format("method {} has no directions: channel {} is for method local",
+                                    methodName(method), quoteForMessage(group.name)));
+    }
   }
   return ChannelLayout::make(std::move(groups));
 }
@@ -361,8 +367,7 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   // All steps are done: a wish to stop no longer keeps them from becoming a product.
   const bool asked = outcome.fit.stopped_by == StoppedBy::kAsked;
   const ProductInfo info{fmt::format("heatskin {}", kVersion), outcome.config.preset,
-                         outcome.config.train.seed,
-                         asked ? outcome.fit.steps_done : outcome.config.train.steps,
+                         outcome.config.train.seed, asked ? outcome.fit.steps_done : stepsOf(outcome.config),
                          std::string(filterName(outcome.config.train.filter))};
   const bool as_readers_build = asReadersBuild(asset, outcome.config.evaluator.method);
   ProductFile file(job.fallback);

@@ -49,7 +49,8 @@ MaterialSource assetMaterials(const Asset& asset, const Surface& surface, const 
 /// Writes what kernels say about a point over what its material says.
 class KernelMaterials {
  public:
-  explicit KernelMaterials(const KernelTexture& texture) : texture_(&texture), normals_(texture.layout()) {
+  explicit KernelMaterials(const KernelTexture& texture)
+      : texture_(&texture), normals_(texture.layout()), coat_(texture.layout(), kCoatNormalSlot) {
     const ChannelLayout& layout = texture.layout();
     const auto colors = [&](const char* name, Vec3f SurfaceMaterial::*member, bool srgb) {
       if (const ChannelGroup* group = layout.find(name)) colors_.push_back({group->first, member, srgb});
@@ -80,12 +81,10 @@ class KernelMaterials {
       }
       for (const Number& number : numbers_)
         out[i].*number.member = row[number.first];
-      if (normals_.any()) {
-        out[i].normal = normals_
-                            .normal(texture_->surface().frames()[points[i].face],
-                                    out[i].vertex_normal.cast<double>(), row)
-                            .cast<float>();
-      }
+      const FaceFrame& frame = texture_->surface().frames()[points[i].face];
+      const Vec3 n0 = out[i].vertex_normal.cast<double>();
+      if (normals_.any()) out[i].normal = normals_.normal(frame, n0, row).cast<float>();
+      if (coat_.any()) out[i].coat_normal = coat_.normal(frame, n0, row).cast<float>();
     }
   }
 
@@ -101,7 +100,7 @@ class KernelMaterials {
   };
 
   const KernelTexture* texture_;
-  NormalChannels normals_;
+  NormalChannels normals_, coat_;
   std::vector<Color> colors_;
   std::vector<Number> numbers_;
 };

@@ -288,7 +288,7 @@ Result<TransferOutcome> fitLook(const LoadedAsset& source, Asset mesh, FitConfig
   if (!fitted) return fitted.error();
   if (!fitted->complete) return failure("interrupted", error_code::kCancelled);
   const ProductInfo info{fmt::format("heatskin {}", kVersion), config.preset, config.train.seed,
-                         config.train.steps, std::string(filterName(config.train.filter))};
+                         stepsOf(config), std::string(filterName(config.train.filter))};
   const auto constants = noConstants(onto.asset);
   ProductFile file = fileOf(options, constants);
   // Looks of the mesh that the source does not have keep the default's values.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "heatskin/appearance/shading_normals.h"
 #include "heatskin/appearance/slot_appearance.h"
 #include "heatskin/io/color_space.h"
 #include "heatskin/io/gltf_document.h"
@@ -118,12 +119,16 @@ std::map<std::pair<std::size_t, std::size_t>, SlotSums> slotSums(const Asset& as
 }
 
 void stripSlots(GltfJson& material, const ChannelLayout& layout, std::uint32_t constant,
-                const SlotSums& means) {
+                const SlotSums& means, bool tangents) {
   std::vector<std::size_t> gone;
   for (std::size_t g = 0; g < layout.groups().size(); ++g) {
     const std::size_t slot = slotOf(layout.groups()[g].name);
     if (slot < kSlotCount && (constant >> g & 1) == 0) gone.push_back(slot);
   }
+  const MaterialSlot& anisotropy = kMaterialSlots[kAnisotropySlot];
+  if (!tangents && std::find(gone.begin(), gone.end(), kAnisotropySlot) == gone.end() &&
+      holderOf(material, anisotropy) != nullptr)
+    std::erase(gone, kNormalSlot);
   const auto isGone = [&](std::size_t slot) {
     return std::find(gone.begin(), gone.end(), slot) != gone.end();
   };
@@ -142,6 +147,10 @@ void stripSlots(GltfJson& material, const ChannelLayout& layout, std::uint32_t c
     if (means.area > 0 && kMaterialSlots[slot].rule != SlotRule::kTangent)
       setFactor(material, kMaterialSlots[slot], means.sums[slot] / means.area);
   }
+  if (std::find(textured.begin(), textured.end(), kAnisotropySlot) == textured.end()) return;
+  GltfJson& extensions = material["extensions"];
+  extensions.erase(std::string(anisotropy.extension));
+  if (extensions.empty()) material.erase("extensions");
 }
 
 }  // namespace heatskin

@@ -35,8 +35,10 @@ std::map<std::pair<std::size_t, std::size_t>, SlotSums> slotSums(const Asset& as
 
 /// Takes the textures of the layout's slots out of a material of the document, but for groups in `constant`
 /// (one bit each), and sets their factors to the means. A texture that another slot reads as well stays, with
-/// its factors.
+/// its factors. Anisotropy goes with its texture: directions have no mean. `tangents`: all triangles of the
+/// material have tangents in the file. Where they do not, a normal texture stays beside an anisotropy that
+/// stays, whose directions follow its coordinates.
 void stripSlots(GltfJson& material, const ChannelLayout& layout, std::uint32_t constant,
-                const SlotSums& means);
+                const SlotSums& means, bool tangents);
 
 }  // namespace heatskin

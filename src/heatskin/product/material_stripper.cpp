@@ -109,7 +109,11 @@ Result<void> MaterialStripper::strip() {
     for (const MaterialUse& user : users) {
       if (const auto found = sums_.find(user); found != sums_.end()) means.add(found->second);
     }
-    stripSlots(document_.root()["materials"][own], layout_, constant, means);
+    const bool tangents = std::all_of(users.begin(), users.end(), [&](const MaterialUse& user) {
+      const GltfJson* attributes = memberOf(primitiveOf(user.primitive), "attributes");
+      return attributes != nullptr && attributes->is_object() && attributes->contains("TANGENT");
+    });
+    stripSlots(document_.root()["materials"][own], layout_, constant, means, tangents);
     dropEmpty(own);
   }
   giveConstantsMaterials();

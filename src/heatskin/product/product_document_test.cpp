@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "heatskin/appearance/appearance.h"
+#include "heatskin/appearance/shading_normals.h"
 #include "heatskin/io/gltf_container.h"
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/io/image.h"
@@ -276,6 +278,45 @@ TEST(ProductDocument, TexturesThatAreNotFittedStayAndAreNamed) {
   const Json out = jsonOf(encoded(f));
   EXPECT_EQ(out["materials"][0]["extensions"], material["extensions"]);
   EXPECT_EQ(out["textures"][0], b.json["textures"][0]);
+}
+
+/// Directions have no mean, and without tangents or a normal texture nothing says what they are relative to.
+TEST(ProductDocument, AnisotropyGoesWithItsTextureOrKeepsItsCoordinates) {
+  ChannelGroup color;
+  color.name = "base_color";
+  color.count = 3;
+  const auto layout = ChannelLayout::make({color, tangentGroup(kNormalSlot), tangentGroup(kAnisotropySlot)});
+  ASSERT_TRUE(layout);
+  const auto slotsOf = [&](const GltfBuilder& b, const ChannelLayout& channels, std::size_t slot) {
+    const Fitted f = fittedFile(b);
+    const auto document = ProductDocument::create(f.asset, *f.surface, channels, Fallback::kVertex);
+    EXPECT_TRUE(document) << document.error().message;
+    const Asset& stored = document->stored();
+    const int material = stored.meshes[0].primitives[0].material;
+    return stored.materials[static_cast<std::size_t>(material)].slots[slot];
+  };
+  GltfBuilder b = wholeFile();
+  Json& material = b.json["materials"][0];
+  material["normalTexture"] = {{"index", 1}};
+  Json& anisotropy = material["extensions"]["KHR_materials_anisotropy"];
+  anisotropy = {{"anisotropyStrength", 0.5}, {"anisotropyTexture", {{"index", 1}}}};
+  b.json["extensionsUsed"].push_back("KHR_materials_anisotropy");
+  EXPECT_EQ(slotsOf(b, *layout, kAnisotropySlot).texture.texture, -1);
+  EXPECT_EQ(slotsOf(b, *layout, kAnisotropySlot).factor.x(), 0);
+  EXPECT_EQ(slotsOf(b, *layout, kNormalSlot).texture.texture, -1);
+  // Not fitted, it stays, and with it what its directions are relative to ...
+  const auto normals = ChannelLayout::make({color, tangentGroup(kNormalSlot)});
+  EXPECT_GE(slotsOf(b, *normals, kAnisotropySlot).texture.texture, 0);
+  EXPECT_GE(slotsOf(b, *normals, kNormalSlot).texture.texture, 0);
+  anisotropy.erase("anisotropyTexture");
+  EXPECT_EQ(slotsOf(b, *layout, kAnisotropySlot).factor.x(), 0.5f) << "a factor is no texture";
+  EXPECT_GE(slotsOf(b, *layout, kNormalSlot).texture.texture, 0);
+  // ... unless there are tangents.
+  for (const std::size_t mesh : {0u, 1u}) {
+    b.primitive(mesh)["attributes"]["TANGENT"] =
+        b.addAccessor<float>({1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1}, "VEC4");
+  }
+  EXPECT_EQ(slotsOf(b, *layout, kNormalSlot).texture.texture, -1);
 }
 
 TEST(ProductDocument, FallbackOriginalKeepsAllTextures) {

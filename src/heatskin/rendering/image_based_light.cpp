@@ -284,7 +284,7 @@ Vec3f ImageBasedLight::leaving(const SurfaceMaterial& m, const Vec3& face_normal
   }
   light += m.emissive;
   if (m.clearcoat > 0) {
-    const Vec3 coat = facingViewer(side * m.vertex_normal.cast<double>(), to_viewer);
+    const Vec3 coat = facingViewer(side * m.coat_normal.cast<double>(), to_viewer);
     const FacetReflectance layer =
         facetReflectance(std::clamp(coat.dot(to_viewer), 0.0, 1.0), m.clearcoat_roughness);
     const float part = m.clearcoat * (0.04f * layer.scale + layer.offset);

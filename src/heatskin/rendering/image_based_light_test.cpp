@@ -139,6 +139,7 @@ TEST(ImageBasedLight, BothSidesOfAFaceLookAlike) {
   SurfaceMaterial back = m;
   back.normal = -m.normal;
   back.vertex_normal = -m.vertex_normal;
+  back.coat_normal = -m.coat_normal;
   EXPECT_EQ(light.leaving(m, Vec3(0, 0, 1), to_viewer), light.leaving(back, Vec3(0, 0, -1), to_viewer));
 }
 

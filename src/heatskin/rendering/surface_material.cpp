@@ -24,6 +24,7 @@ MaterialSource appearanceMaterials(const Appearance& appearance, const ShadingNo
                              kClearcoat = slotOf("clearcoat"), kCoatRoughness = slotOf("clearcoat_roughness"),
                              kSheenColor = slotOf("sheen_color"), kSheenRoughness = slotOf("sheen_roughness");
     const SlotAppearance& slots = appearance.slots();
+    const ShadingNormals* coat = appearance.directions(kCoatNormalSlot);
     parallelFor(points.size(), kMaterialPoints, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
         const SurfacePoint& p = points[i];
@@ -40,6 +41,7 @@ MaterialSource appearanceMaterials(const Appearance& appearance, const ShadingNo
         m.sheen_roughness = value(kSheenRoughness)[0];
         m.vertex_normal = normals.vertexNormal(p).cast<float>();
         m.normal = normals.normal(p, slots, filter).cast<float>();
+        m.coat_normal = coat == nullptr ? m.vertex_normal : coat->normal(p, slots, filter).cast<float>();
       }
     });
   };

@@ -28,6 +28,7 @@ struct SurfaceMaterial {
   float sheen_roughness = 0;
   Vec3f vertex_normal = {0, 0, 1};  ///< unit, interpolated, on the outside
   Vec3f normal = {0, 0, 1};         ///< unit, with the normal map
+  Vec3f coat_normal = {0, 0, 1};    ///< unit, of the clearcoat
 };
 
 /// Materials of many surface points; the spans have equal length. Called as a ColorSource is.
