@@ -46,8 +46,8 @@ if(TARGET heatskin_python)
       "python3 (>= ${python}), python3 (<< ${Python_VERSION_MAJOR}.${next_minor}), python3-numpy, heatskin (= ${PROJECT_VERSION})")
   set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-tqdm, python3-scipy")
   set(CPACK_DEBIAN_PYTHON_DESCRIPTION "${about}
-This package has the Python module heatskin: fits, queries and geometry on numpy
-arrays.")
+This package has the Python module heatskin: fits, queries and geometry on
+numpy arrays.")
   set(dist_packages lib/python3/dist-packages/heatskin)
   install(TARGETS heatskin_python LIBRARY DESTINATION ${dist_packages} COMPONENT python EXCLUDE_FROM_ALL)
   install(FILES ${python_files} DESTINATION ${dist_packages} COMPONENT python EXCLUDE_FROM_ALL)

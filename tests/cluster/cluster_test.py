@@ -339,7 +339,8 @@ def campaign(heatskin, cluster, work, assets):
         f"taken over {count(events, 'taken over')}")  # fmt: skip
     log = (work / f"task_{limited}.log").read_text(errors="replace") if limited else ""
     said = [line for line in log.splitlines() if "interrupted" in line]
-    say(f"  task {limited} said: {said[0] if said else 'nothing, it had just ended by itself'}")
+    if limited:
+        say(f"  task {limited} said: {said[0] if said else 'nothing, it had just ended by itself'}")
     if not first["waiting"] + first["stale"]:
         raise Failed("tasks were cancelled and yet everything is done: the array proves nothing")
 

@@ -160,6 +160,14 @@ def check_level(heatskin, packages, chromium, product, folder):
         not missing["shown"] and "no level of detail 2" in missing["reason"]
 
 
+def check_afar(packages, chromium, product):
+    """Pictures with few pixels: kernels widened to them come nearer to the mean over each pixel."""
+    script = os.path.join(ROOT, "tests", "three", "ways.js")
+    found = json.loads(run(["node", script, packages, chromium, product, "48", "afar"]))
+    print(f"48 pixels wide: {found}")
+    return not found["problems"] and found["pixels"] > 300 and found["widened"] < 0.85 * found["exact"] == 0.85 * found["again"]
+
+
 def check_usdz(heatskin, packages, chromium, name, product, folder, least_meshes=1):
     """A USDZ file in three's reader: its meshes have textures, whose colours are those of the kernels."""
     model, table, out = (os.path.join(folder, n) for n in ("model.usdz", "places.csv", "colors.csv"))
@@ -205,10 +213,14 @@ def main():
             kept_fits.fit(heatskin, asset, product, SMALL + options)
             good &= check(name, heatskin, packages, chromium, product, folder)
         good &= check_shadows(heatskin, packages, chromium, folder)
-        good &= check_level(heatskin, packages, chromium, os.path.join(folder, "1.glb"), folder)
-        good &= check_usdz(heatskin, packages, chromium, "pumpkin", os.path.join(folder, "1.glb"), folder)
+        made = {name: os.path.join(folder, f"{i}.glb") for i, (name, _, _) in enumerate(jobs)}
+        good &= check_level(heatskin, packages, chromium, made["pumpkin"], folder)
+        good &= check_afar(packages, chromium, made["pumpkin"])
+        good &= check_usdz(heatskin, packages, chromium, "pumpkin", made["pumpkin"], folder)
+        # Its baked textures have the second set of coordinates.
+        good &= check_usdz(heatskin, packages, chromium, "coated and brushed", made["coated and brushed"], folder, 2)
         # Two meshes, one of them mirrored, with a normal map.
-        good &= check_usdz(heatskin, packages, chromium, "bumpy mesh", os.path.join(folder, "0.glb"), folder, 2)
+        good &= check_usdz(heatskin, packages, chromium, "bumpy mesh", made["bumpy mesh"], folder, 2)
         good &= check_fallback(heatskin, packages, chromium, bumpy, folder)
     sys.exit(0 if good else 1)
 

@@ -1,6 +1,6 @@
 // Files that other programs read, in headless Chromium: node ways.js PACKAGES CHROMIUM FILE.usdz|FILE.glb SIZE LEVEL [PICTURE.png]
 //
-// Prints JSON. Of a USDZ file what three's USDLoader makes of it: meshes, and colours of their textures at places in space. Of a
+// LEVEL may also be "afar": errors of pictures with few pixels (afar.js). Prints JSON. Of a USDZ file what three's USDLoader makes of it: meshes, and colours of their textures at places in space. Of a
 // GLB what render.js prints, for a level of detail.
 import { createRequire } from 'node:module';
 import fs from 'node:fs';
@@ -27,7 +27,7 @@ try {
   const problems = [];
   page.on('pageerror', (error) => problems.push(String(error)));
   page.on('console', (message) => { if (message.type() === 'error') problems.push(message.text()); });
-  await page.addInitScript((chosen) => { window.pluginOptions = { level: chosen }; }, Number(level));
+  await page.addInitScript((chosen) => { window.pluginOptions = { level: chosen }; }, Number(level) || 0);
   await page.route(`${ORIGIN}/**`, (route) => {
     const { pathname } = new URL(route.request().url());
     const place = places.find(([prefix]) => pathname.startsWith(prefix));
@@ -35,7 +35,7 @@ try {
     if (!found || !fs.existsSync(found)) return route.fulfill({ status: 404, body: '' });
     return route.fulfill({ body: fs.readFileSync(found), contentType: TYPES[path.extname(found)] || 'application/octet-stream' });
   });
-  await page.goto(`${ORIGIN}/page/${usdz ? 'usdz' : 'page'}.html`);
+  await page.goto(`${ORIGIN}/page/${usdz ? 'usdz' : level === 'afar' ? 'afar' : 'page'}.html`);
   await page.waitForFunction('window.ready', undefined, { timeout: 60000 });
   const found = await page.evaluate(([where, pixels]) => window.measure(where, pixels), [address, Number(size)]);
   if (picture && found.picture) fs.writeFileSync(picture, Buffer.from(found.picture.split(',')[1], 'base64'));

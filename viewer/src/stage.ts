@@ -176,6 +176,8 @@ export class Stage {
   private readonly showing = new Quad(SHOW_FRAGMENT, { picture: { value: null }, ground: { value: new THREE.Color() }, opaque: { value: 1 } }, { blending: THREE.NoBlending });
   private readonly environments = new Map<string, THREE.Texture>();
   private samples = 0;
+  private moving = 1;  // samples of the last picture that moved
+  private widened = false;
   private queued = false;
   private center = new THREE.Vector3();
   private radius = 1;
@@ -307,6 +309,7 @@ export class Stage {
     this.renderer.setPixelRatio(1);
     this.renderer.setSize(w, h, false);
     this.samples = 0;
+    this.widen(0, false);
     for (let i = 0; i < samples; ++i) this.sample(w, h);
     this.renderer.setRenderTarget(null);
     this.present(!transparent);
@@ -350,6 +353,10 @@ export class Stage {
       this.renderer.setSize(width, height, false);
       this.samples = 0;
     }
+    // What moves has few samples, for which kernels are widened; a picture at rest begins anew with exact ones.
+    const fresh = this.samples === 0, rest = this.wanted(4);
+    if (!fresh && this.widened) this.samples = 0;
+    this.widen(this.exactSamples ? 0 : fresh ? 1 / this.moving : rest <= MOVING_SAMPLES ? 1 / rest : 0, fresh);
     const start = performance.now();
     this.sample(this.canvas.width, this.canvas.height);
     // A moving picture is the mean of as many as there is time for: three quarters of a frame at 60 per second.
@@ -357,12 +364,19 @@ export class Stage {
     const once = performance.now() - start;
     for (let i = 1; i < MOVING_SAMPLES && this.samples < this.mostSamples && this.samples < MOVING_SAMPLES && (i + 1) * once < MOVING_MS; ++i)
       this.sample(this.canvas.width, this.canvas.height);
+    if (fresh) this.moving = this.samples;
     this.renderer.setRenderTarget(null);
     this.present(true);
     this.renderer.getContext().finish();
     this.frameMs = performance.now() - start;
     this.onFrame();
     if (this.samples < this.wanted(4)) this.queue();
+  }
+
+  /** `part`: of a pixel, what each sample stands for (KernelTables.footprint); `passing`: until the view is at rest. */
+  private widen(part: number, passing: boolean): void {
+    this.widened = passing && part > 0;
+    for (const model of [this.kernels, this.original]) if (model?.tables) model.tables.footprint.value = part;
   }
 
   /** Pictures of a view at rest; fewer where they are slow. */

@@ -90,8 +90,10 @@ export class HSKKernelTexture extends Extension {
 
   read(context) {
     const json = context.jsonDoc.json;
-    const object = json.extensions?.[HSK_KERNEL_TEXTURE];
-    if (!object) return this;
+    if (!json.extensions?.[HSK_KERNEL_TEXTURE]) return this;
+    // Levels of detail hang on nodes that only MSFT_lod names, which glTF-Transform does not know.
+    const { levels, ...object } = json.extensions[HSK_KERNEL_TEXTURE];
+    if (levels) this.document.getLogger().warn(`${HSK_KERNEL_TEXTURE}: 'levels' is left out: the kernels of level 0 stay`);
     const views = new Map();
     forEachView(object, (holder, key) => {
       const view = context.bufferViews[holder[key]];

@@ -19,6 +19,8 @@ export declare class KernelTables {
   readonly faces: DataTexture;
   readonly records: DataTexture;
   readonly kernels: DataTexture;
+  /** Of a pixel, the part that a sample stands for, by which thresholds of kernels are widened; 0 (the default): exact values. */
+  readonly footprint: { value: number };
   readonly most: number;
   readonly stride: number;
   dispose(): void;

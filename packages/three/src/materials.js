@@ -121,6 +121,7 @@ function valueOf(product, group) {
 function feed(shader, tables) {
   Object.assign(shader.uniforms, {
     heatskinFaces: { value: tables.faces }, heatskinRecords: { value: tables.records }, heatskinKernels: { value: tables.kernels },
+    heatskinFootprint: tables.footprint,
   });
   if (tables.proxy) Object.assign(shader.uniforms, { heatskinProxy: { value: tables.proxy }, heatskinLists: { value: tables.lists } });
   shader.vertexShader = after(after(shader.vertexShader, 'common', vertexDeclarations(tables)), 'begin_vertex', vertexCode(tables));

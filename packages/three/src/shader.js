@@ -129,6 +129,7 @@ export function fragmentDeclarations(tables) {
 #define HEATSKIN_CANDIDATES ${candidates}
 #define HEATSKIN_KEPT ${Math.min(30, Math.max(most, 1))}
 #define HEATSKIN_TEXELS ${texels}
+uniform float heatskinFootprint;
 uniform highp usampler2D heatskinFaces;
 uniform highp sampler2D heatskinRecords;
 uniform highp sampler2D heatskinKernels;
@@ -145,11 +146,14 @@ ${tables.proxy ? placeFunction(tables) : ''}${turnsVectors(tables) ? TURN_FUNCTI
 vec4 heatskinRecord(int i) { return texelFetch(heatskinRecords, ivec2(i % ${ROW}, i / ${ROW}), 0); }
 vec4 heatskinKernel(int i) { return texelFetch(heatskinKernels, ivec2(i % ${ROW}, i / ${ROW}), 0); }
 
+vec2 heatskinAcross = vec2(0.0), heatskinDown = vec2(0.0);  // of heatskinB, from pixel to pixel; 0: exact values
+
 struct HeatskinPair {
   int first;      // texel of the kernel
   vec2 at;        // in the kernel's axes and lengths
   float squared;  // distance in lengths
   float length2;
+  vec2 across, down;  // of at, from pixel to pixel
 };
 
 HeatskinPair heatskinPair(int record) {
@@ -162,6 +166,8 @@ HeatskinPair heatskinPair(int record) {
   float plane = dot(pair.at, pair.at), space = dot(chord, chord);
   pair.squared = space > 1.0001 * plane ? space : plane;
   pair.length2 = 1.0 / (center.w * center.w);
+  pair.across = vec2(dot(x.xy, heatskinAcross), dot(y.xy, heatskinAcross));
+  pair.down = vec2(dot(x.xy, heatskinDown), dot(y.xy, heatskinDown));
   return pair;
 }
 
@@ -170,7 +176,13 @@ float heatskinWeight(HeatskinPair pair, vec4 shape) {
   float share = plane > 1e-18 ? pair.at.y * pair.at.y / plane : 0.0;
   float response = exp(-pair.squared * (${number(product.heat)} * (1.0 + shape.x * share) + ${number(product.window)}));
   vec4 filtering = heatskinKernel(pair.first + 2);
-  float soft = 1.0 / (1.0 + exp(-shape.z * (response - shape.y)));
+  // Over the area that a sample stands for the response varies: the mean of the threshold's logistic curve is
+  // about a flatter one.
+  vec2 slope = -2.0 * response * (${number(product.heat + product.window)} * pair.at + vec2(0.0, ${number(product.heat)} * shape.x * pair.at.y));
+  float along = dot(slope, pair.across), beside = dot(slope, pair.down);
+  float variance = heatskinFootprint / 12.0 * (along * along + beside * beside);
+  float sharpness = shape.z * inversesqrt(1.0 + ${number(Math.PI / 8)} * shape.z * shape.z * variance);
+  float soft = 1.0 / (1.0 + exp(-sharpness * (response - shape.y)));
   return clamp((soft - filtering.x) * filtering.y, 0.0, 1.0);
 }
 
@@ -181,6 +193,7 @@ void heatskinEvaluate() {
   heatskinB = vHeatskinBarycentric.xy;
   heatskinCoverage = 0.0;
   heatskinCount = 0;
+  ${tables.proxy ? '' : 'if (heatskinFootprint > 0.0) { heatskinAcross = dFdx(heatskinB); heatskinDown = dFdy(heatskinB); }'}
   ${tables.proxy ? /* glsl */`if (count == 0) return;
   HeatskinPlace place = heatskinPlace(begin, count);
   heatskinB = place.b.xy;

@@ -71,6 +71,8 @@ export class KernelTables {
       kernels.set([floor, 1 / range], 4 * this.stride * k + 8);
       kernels.set(table.residual.subarray(channels * k, channels * (k + 1)), 4 * (this.stride * k + KERNEL_TEXELS));
     }
+    /** Of a pixel, the part that a sample stands for: 1 for pictures of one sample, 0 for exact values. Kernels are widened by it. */
+    this.footprint = { value: 0 };
     this.faces = texture(begin, faces, RGIntegerFormat, UnsignedIntType, 'RG32UI');
     this.records = texture(records, records.length / 4, RGBAFormat, FloatType, 'RGBA32F');
     this.kernels = texture(kernels, kernels.length / 4, RGBAFormat, FloatType, 'RGBA32F');

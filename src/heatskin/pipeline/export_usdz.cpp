@@ -8,6 +8,7 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -174,12 +175,13 @@ class UsdWriter {
         "\n            def Shader \"Surface\"\n            {{\n                uniform token info:id = "
         "\"UsdPreviewSurface\"\n{}                token outputs:surface\n            }}\n",
         inputs);
-    for (const int set : sets_) {
+    const std::vector<int>& sets = sets_of_[path] = std::vector<int>(sets_.begin(), sets_.end());
+    for (const int set : sets) {
       text_ += fmt::format(
           "\n            def Shader \"st_{0}\"\n            {{\n                uniform token info:id = "
           "\"UsdPrimvarReader_float2\"\n                string inputs:varname = \"{1}\"\n"
           "                float2 outputs:result\n            }}\n",
-          set, primvar(set));
+          set, primvar(sets, set));
     }
     text_ += "        }\n";
   }
@@ -188,7 +190,11 @@ class UsdWriter {
     return fmt::format("{}_{}", path.substr(path.rfind('/') + 1), name);
   }
 
-  static std::string primvar(int set) { return set == 0 ? "st" : fmt::format("st{}", set); }
+  /// The first set of coordinates that a material reads is "st", which some readers take without asking.
+  static std::string primvar(const std::vector<int>& sets, int set) {
+    const auto at = std::find(sets.begin(), sets.end(), set) - sets.begin();
+    return at == 0 ? "st" : fmt::format("st{}", at);
+  }
 
   template <class Range, class Text>
   void array(const std::string& declaration, const Range& values, const Text& of, const char* metadata = "") {
@@ -251,11 +257,14 @@ class UsdWriter {
     if (normals.size() == points.size())
       array(
           "normal3f[] normals", normals, [](const Vec3f& n) { return usdTuple(n); }, kVertex);
-    for (std::size_t set = 0; set < primitive.uv_sets.size(); ++set) {
-      if (primitive.uv_sets[set].empty()) continue;
+    std::vector<int> sets;
+    if (material != materials_.end()) sets = sets_of_["/Root/" + material->second];
+    for (const int set : sets) {
+      const auto at = static_cast<std::size_t>(set);
+      if (at >= primitive.uv_sets.size() || primitive.uv_sets[at].empty()) continue;
       // Upwards, from the lower left corner.
       array(
-          fmt::format("texCoord2f[] primvars:{}", primvar(static_cast<int>(set))), primitive.uv_sets[set],
+          fmt::format("texCoord2f[] primvars:{}", primvar(sets, set)), primitive.uv_sets[at],
           [](const Vec2f& uv) { return usdTuple(Vec2f(uv.x(), 1 - uv.y())); }, kVertex);
     }
     if (!primitive.colors.empty()) {
@@ -269,7 +278,8 @@ class UsdWriter {
   const Asset& asset_;
   std::string text_;
   std::map<int, std::string> materials_, images_;
-  std::set<int> sets_;
+  std::set<int> sets_;                               // of the material that is written
+  std::map<std::string, std::vector<int>> sets_of_;  // by the path of a material
   std::size_t meshes_ = 0;
 };
 
