@@ -28,7 +28,7 @@ help:
 	@echo "  make fuzz      libFuzzer on the file readers (FUZZ_SECONDS=60 each)"
 	@echo "  make bench     speed figures (BENCH=walk for one)"
 	@echo "  make install   into PREFIX ($(PREFIX))"
-	@echo "  make deb       Debian packages of the program and of the library (out/*.deb)"
+	@echo "  make deb       Debian packages: program, library, Python where python3-dev is there (out/*.deb)"
 	@echo "  make docs      the documentation as a web site (build/docs/html/index.html)"
 	@echo "  make deps      install the Debian packages of packages.txt that are missing; dev-deps: those of"
 	@echo "                 packages-dev.txt, for tests and lint, too (the other targets do what they need)"
@@ -99,6 +99,8 @@ install: deps
 deb: deps
 	@scripts/viewer.sh || [ $$? -eq 77 ]
 	@scripts/build.sh release $(JOBS) heatskin heatskin_cli heatskin_manual
+	@scripts/python.sh $(JOBS) || [ $$? -eq 77 ]
+	@scripts/build.sh release $(JOBS) heatskin_manual
 	@scripts/deb.sh
 
 docs: dev-deps

@@ -94,6 +94,7 @@ class Bake : public Verb {
         ->check(CLI::Range(1, 100'000'000))
         ->capture_default_str();
     addVariantOption(app, variant_);
+    addLevelOption(app, level_);
     app.footer(
         "Writes an ordinary GLB that every viewer shows: all channels as glTF's textures (occlusion, "
         "roughness "
@@ -119,7 +120,7 @@ class Bake : public Verb {
 
   Result<void> run(Session& session) override {
     Stopwatch watch;
-    const auto product = openProduct(session, file_, {}, variant_);
+    const auto product = openProduct(session, file_, {}, variant_, level_);
     if (!product) return product.error();
     warnAbout(session, file_, product->product.notices);
     job_.seed = session.common.seed;
@@ -229,6 +230,7 @@ class Bake : public Verb {
   }
 
   std::string file_, output_, to_, variant_;
+  std::size_t level_ = 0;
   std::string format_ = "png", atlas_ = "heatskin";
   BakeJob job_;
 };

@@ -15,6 +15,7 @@
 #include "heatskin/pipeline/edit_product.h"
 
 #include "cli/inputs.h"
+#include "cli/look_figures.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
@@ -183,6 +184,7 @@ class Edit : public Verb {
     json["refit_steps"] = outcome.refit.steps;
     json["refit_samples"] = outcome.refit.samples;
     if (!mesh_.empty()) json["look"] = outcome.look_of_mesh ? "mesh" : "product";
+    addLooks(json, outcome.variants);
     json["bytes"] = outcome.bytes.size();
     return saveJson(console, session.common.json, json);
   }

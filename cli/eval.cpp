@@ -53,6 +53,7 @@ class Eval : public Verb {
         ->type_name("METHOD")
         ->check(CLI::IsMember(std::vector<std::string>(std::begin(kMethodNames), std::end(kMethodNames))));
     addVariantOption(app, variant_);
+    addLevelOption(app, level_);
     app.add_flag("--flip", options_.flip, "Also compute FLIP for views and atlas (takes some seconds)");
     app.add_option("--lpips-weights", lpips_weights_,
                    "Also compute LPIPS for views and atlas with the weights in FILE (.safetensors or .npz)")
@@ -116,7 +117,7 @@ class Eval : public Verb {
     options_.seed = session.common.seed;
     options_.five_frame_samples = five_frame_ ? five_frame_samples_ : 0;
 
-    const auto fitted = openProduct(session, file_, methodNamed(method_), variant_);
+    const auto fitted = openProduct(session, file_, methodNamed(method_), variant_, level_);
     if (!fitted) return fitted.error();
     warnAbout(session, file_, fitted->product.notices);
     SurfaceOptions plain;
@@ -267,6 +268,10 @@ class Eval : public Verb {
                                  {"Seed of the samples", fmt::format("{}", options_.seed)},
                                  {"Threads", fmt::format("{}", threadCount())}});
     addKernelHistograms(page, fitted.product.kernels);
+    page.note(
+        "Curves of loss and PSNR over the steps are not here: a product does not hold the history of its "
+        "fit. "
+        "The page that 'fit --report' writes has them.");
     addCommand(page, session.command, optionsBeside(file_),
                "Options of the fit, from the file beside the product");
     page.footer(fmt::format("heatskin {}; {}; sample seed {}.", kVersion, fitted.product.info.generator,
@@ -279,6 +284,7 @@ class Eval : public Verb {
   const CLI::App* app_ = nullptr;
   std::string file_, reference_, report_, lpips_weights_, method_;
   std::string filter_, variant_;
+  std::size_t level_ = 0;
   float error_full_ = kErrorFull;
   bool five_frame_ = false;
   int five_frame_samples_ = kFiveFrameSamples;

@@ -83,7 +83,7 @@ class Fit : public Verb {
         ->take_all();
     app.add_option("--steps", steps_, "Optimisation steps (default: the preset's)")
         ->type_name("N")
-        ->check(rangeOfOption("steps"));
+        ->check(rangeOfOption("steps", 1));
     app.add_option("--filter", filter_,
                    "Texture filter: auto (what the asset's samplers say), nearest, bilinear or paper (the "
                    "paper's formula). Default: paper with preset paper, auto with the others")

@@ -98,7 +98,7 @@ Error interruptedError(const Session& session, const FitJob& job, const FitResul
                   // How many there will be in all stages is not known.
                   job.config.train.budget.automatic
                       ? std::string()
-                      : " of " + grouped(static_cast<std::size_t>(job.config.train.steps)),
+                      : " of " + grouped(static_cast<std::size_t>(stepsOf(job.config))),
                   displayPath(job.control.checkpoint), session.command, resumes ? "" : " --resume"),
       error_code::kCancelled);
 }

@@ -1,5 +1,6 @@
 #include "cli/fit_options.h"
 
+#include <algorithm>
 #include <functional>
 
 #include <CLI/CLI.hpp>
@@ -8,10 +9,11 @@
 
 namespace heatskin::cli {
 
-CLI::Range rangeOfOption(std::string_view key) {
+CLI::Range rangeOfOption(std::string_view key, std::int64_t least) {
   for (const OptionInfo& option : fitOptions()) {
     if (option.key == key)
-      return CLI::Range(static_cast<std::int64_t>(option.low), static_cast<std::int64_t>(option.high));
+      return CLI::Range(std::max(least, static_cast<std::int64_t>(option.low)),
+                        static_cast<std::int64_t>(option.high));
   }
   return CLI::Range(std::int64_t{0});
 }

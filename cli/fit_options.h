@@ -19,8 +19,9 @@ class Range;
 
 namespace heatskin::cli {
 
-/// The range of an option that is an integer.
-CLI::Range rangeOfOption(std::string_view key);
+/// The range of an option that is an integer; where 0 has a meaning that an option of the command line says
+/// by not being given, from `least`.
+CLI::Range rangeOfOption(std::string_view key, std::int64_t least = 0);
 
 /// Which options a command line gave, and how: two values of one option are refused.
 class GivenOptions {

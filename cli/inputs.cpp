@@ -58,21 +58,24 @@ Result<LoadedAsset> openAsset(Session& session, const std::filesystem::path& pat
 }
 
 Result<LoadedProduct> openProduct(Session& session, const std::filesystem::path& path,
-                                  std::optional<Method> method, const std::string& variant) {
+                                  std::optional<Method> method, const std::string& variant,
+                                  std::size_t level) {
   auto asset = readAsset(session, path);
   if (!asset) return asset.error();
   OpenOptions options = openOptions(session);
   options.variant = variant;
   options.method = method;
+  options.level = level;
   return heatskin::openProduct(std::move(*asset), options);
 }
 
 Result<LoadedFile> openFile(Session& session, const std::filesystem::path& path,
-                            const SurfaceOptions& surface, const std::string& variant) {
+                            const SurfaceOptions& surface, const std::string& variant, std::size_t level) {
   auto asset = readAsset(session, path);
   if (!asset) return asset.error();
   OpenOptions options = openOptions(session);
   options.variant = variant;
+  options.level = level;
   options.surface = surface;
   return heatskin::openFile(std::move(*asset), options);
 }
@@ -86,6 +89,14 @@ void addVariantOption(CLI::App& app, std::string& variant) {
       ->check([](const std::string& name) {
         return name.empty() ? std::string("the name of a variant is empty") : std::string();
       });
+}
+
+void addLevelOption(CLI::App& app, std::size_t& level) {
+  app.add_option("--level", level,
+                 "The level of detail to use, of a file with several ('heatskin lod' without %d); 0: what is "
+                 "in the scene")
+      ->type_name("N")
+      ->capture_default_str();
 }
 
 void warnAbout(Session& session, const LoadedAsset& asset) {

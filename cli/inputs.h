@@ -33,16 +33,21 @@ Result<Asset> readAsset(Session& session, const std::filesystem::path& path,
                         std::vector<std::filesystem::path>* others = nullptr);
 
 /// What the pipeline's functions of the same names open. Warnings about meshes are the caller's to show.
-/// `variant` is OpenOptions::variant.
+/// `variant` and `level` are those of OpenOptions.
 Result<LoadedAsset> openAsset(Session& session, const std::filesystem::path& path,
                               const SurfaceOptions& surface = {}, const std::string& variant = {});
 Result<LoadedProduct> openProduct(Session& session, const std::filesystem::path& path,
-                                  std::optional<Method> method = {}, const std::string& variant = {});
+                                  std::optional<Method> method = {}, const std::string& variant = {},
+                                  std::size_t level = 0);
 Result<LoadedFile> openFile(Session& session, const std::filesystem::path& path,
-                            const SurfaceOptions& surface = {}, const std::string& variant = {});
+                            const SurfaceOptions& surface = {}, const std::string& variant = {},
+                            std::size_t level = 0);
 
 /// Adds --variant NAME, which goes into `variant`.
 void addVariantOption(CLI::App& app, std::string& variant);
+
+/// Adds --level N, which goes into `level`.
+void addLevelOption(CLI::App& app, std::size_t& level);
 
 /// Options of the pipeline's open functions for this session.
 OpenOptions openOptions(Session& session);

@@ -12,6 +12,7 @@
 #include "heatskin/pipeline/lod_product.h"
 
 #include "cli/inputs.h"
+#include "cli/look_figures.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
@@ -23,7 +24,7 @@ class Lod : public Verb {
     app.add_option("PRODUCT", product_, "A product: the .glb that 'heatskin fit' wrote")->required();
     app.add_option("-o,--output", output_,
                    "The products to write, with %d for the number of the level; without it, one file with "
-                   "all levels\n(MSFT_lod), of which the first has kernels and the others vertex colours")
+                   "all levels\n(MSFT_lod); --level of other verbs chooses one of them")
         ->required()
         ->type_name("OUT_%d.glb");
     app.add_option("--levels", options_.levels, "Number of levels; the first is the product itself")
@@ -78,6 +79,7 @@ class Lod : public Verb {
     options_.refit = !no_refit_;
     options_.seed = session.common.seed;
     options_.open = openOptions(session);
+    options_.bare = !separate_;
     const auto outcome = lodProduct(*product, options_);
     if (!outcome) return outcome.error();
     warnAbout(session, product_, outcome->notices);
@@ -120,6 +122,7 @@ class Lod : public Verb {
       json["screen_error_pixels"] = jsonNumber(level.pixels);
       json["switch_distance"] = jsonNumber(level.switch_distance);
       json["screen_coverage"] = jsonNumber(level.screen_coverage);
+      addLooks(json, level.variants);
       json["bytes"] = level.bytes.size();
       levels.push_back(std::move(json));
     }

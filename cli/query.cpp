@@ -24,6 +24,7 @@
 #include "heatskin/io/variants.h"
 #include "heatskin/pipeline/channel_columns.h"
 #include "heatskin/pipeline/pipeline.h"
+#include "heatskin/product/levels.h"
 #include "heatskin/product/product.h"
 #include "heatskin/texture/kernel_texture.h"
 
@@ -121,6 +122,7 @@ class Query : public Verb {
     app.add_flag("--channels", channels_,
                  "All channels of the product instead of r,g,b alone; the header has their names");
     addVariantOption(app, variant_);
+    addLevelOption(app, level_);
     app_ = &app;
     app.footer(
         "x,y,z are in the coordinates of the file; the colour is that of the nearest surface point.\n"
@@ -172,6 +174,10 @@ class Query : public Verb {
     if (auto checked = checkColumns(*table); !checked) return named(checked.error());
     auto asset = readAsset(session, file_);
     if (!asset) return asset.error();
+    if (level_ > 0) {
+      asset = selectLevel(std::move(*asset), level_);
+      if (!asset) return asset.error();
+    }
     if (!variant_.empty()) {
       if (auto selected = selectVariant(*asset, variant_); !selected) return selected.error();
     }
@@ -245,6 +251,7 @@ class Query : public Verb {
   }
 
   std::string file_, points_, output_, variant_;
+  std::size_t level_ = 0;
   bool coverage_ = false, channels_ = false, no_header_ = false, npy_ = false;
   const CLI::App* app_ = nullptr;
 };

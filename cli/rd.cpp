@@ -75,7 +75,7 @@ class Rd : public Verb {
         ->take_all();
     app.add_option("--steps", steps_, "Optimisation steps of each fit (default: the preset's)")
         ->type_name("N")
-        ->check(rangeOfOption("steps"));
+        ->check(rangeOfOption("steps", 1));
     app.add_option("--samples", job_.evaluation.surface_samples, "Number of sample points on the surface")
         ->type_name("N")
         ->check(CLI::Range(1000, 20'000'000))
@@ -200,7 +200,8 @@ class Rd : public Verb {
     json["method"] = methodName(job_.config.evaluator.method);
     json["preset"] = job_.config.preset;
     json["overrides"] = assignments_;
-    json["steps"] = job_.config.train.steps;
+    // Not given: they follow from each fit's number of kernels.
+    json["steps"] = job_.config.train.steps > 0 ? Json(job_.config.train.steps) : Json();
     json["seed"] = job_.config.train.seed;
     json["sample_seed"] = job_.evaluation.seed;
     json["surface_samples"] = job_.evaluation.surface_samples;

@@ -115,6 +115,7 @@ class Render : public Verb {
         ->capture_default_str();
     app.add_flag("--no-legend", no_legend_, "Leave out the colour scale below error and coverage maps");
     addVariantOption(app, variant_);
+    addLevelOption(app, level_);
     app.add_option("--filter", filter_,
                    "Texture filter: auto (what the asset's samplers say), nearest, bilinear or paper (the "
                    "paper's formula)")
@@ -205,7 +206,7 @@ class Render : public Verb {
     }
     SurfaceOptions options;
     options.principal_axes = false;  // pictures do not show the frames
-    const auto subject = openFile(session, file_, options, variant_);
+    const auto subject = openFile(session, file_, options, variant_, level_);
     if (!subject) return subject.error();
     warnAbout(session, file_, subject->notices());
     if (map() && !subject->fitted) {
@@ -534,6 +535,7 @@ class Render : public Verb {
 
   const CLI::App* app_ = nullptr;
   std::string file_, reference_file_, output_, size_text_, background_, channel_, variant_;
+  std::size_t level_ = 0;
   std::string mode_ = "shaded", filter_ = "auto";
   int view_ = -1, views_ = 0, turntable_ = 0, samples_ = 0;
   double azimuth_ = 0, elevation_ = 20, wire_ = 0;

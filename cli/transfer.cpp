@@ -16,6 +16,7 @@
 
 #include "cli/fit_options.h"
 #include "cli/inputs.h"
+#include "cli/look_figures.h"
 #include "cli/verb.h"
 
 namespace heatskin::cli {
@@ -59,7 +60,7 @@ class Transfer : public Verb {
         ->check(rangeOfOption("density.max_kernels"));
     app.add_option("--steps", steps_, "With --from: steps of the fit (default: the preset's)")
         ->type_name("N")
-        ->check(rangeOfOption("steps"));
+        ->check(rangeOfOption("steps", 1));
     app.add_option("--channels", channels_,
                    "With --from: what is fitted, separated by commas (default: what varies over the source)")
         ->type_name("NAMES")
@@ -196,6 +197,7 @@ class Transfer : public Verb {
     json["refit_psnr_before"] = jsonNumber(outcome.refit.psnr_before);
     json["refit_psnr_after"] = jsonNumber(outcome.refit.psnr_after);
     json["triangles"] = outcome.stored->product.surface->faceCount();
+    addLooks(json, outcome.variants);
     json["bytes"] = outcome.bytes.size();
     return saveJson(console, session.common.json, json);
   }

@@ -1,5 +1,5 @@
-# `make deb`: Debian packages of the program and of the library for those who build with it, made by CPack from the install
-# rules. Debian's own files (changelog, copyright) are made here, so that nobody keeps them twice.
+# `make deb`: Debian packages of the program, of the library for those who build with it and, where it was built, of the Python
+# package, made by CPack from the install rules. Debian's own files (changelog, copyright) are made here, so that nobody keeps them twice.
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME heatskin)
@@ -32,6 +32,31 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "${about}
 This package has the headers and static libraries for C++20 programs.")
 
+# For Debian's own python3 alone: its folder and its numpy. The program is that of the other package.
+set(deb_packages heatskin:program libheatskin-dev:development)
+if(TARGET heatskin_python)
+  list(APPEND CPACK_COMPONENTS_ALL python)
+  list(APPEND deb_packages python3-heatskin:python)
+  set(python ${Python_VERSION_MAJOR}.${Python_VERSION_MINOR})
+  math(EXPR next_minor "${Python_VERSION_MINOR} + 1")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-heatskin)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS
+      "python3 (>= ${python}), python3 (<< ${Python_VERSION_MAJOR}.${next_minor}), python3-numpy, heatskin (= ${PROJECT_VERSION})")
+  set(CPACK_DEBIAN_PYTHON_PACKAGE_SUGGESTS "python3-tqdm, python3-scipy")
+  set(CPACK_DEBIAN_PYTHON_DESCRIPTION "${about}
+This package has the Python module heatskin: fits, queries and geometry on numpy
+arrays.")
+  set(dist_packages lib/python3/dist-packages/heatskin)
+  install(TARGETS heatskin_python LIBRARY DESTINATION ${dist_packages} COMPONENT python EXCLUDE_FROM_ALL)
+  install(FILES ${python_files} DESTINATION ${dist_packages} COMPONENT python EXCLUDE_FROM_ALL)
+  # python3 -m heatskin is /usr/bin/heatskin.
+  install(CODE "file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${dist_packages}/bin\")
+file(CREATE_LINK ../../../../../bin/heatskin \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${dist_packages}/bin/heatskin\" SYMBOLIC)"
+          COMPONENT python EXCLUDE_FROM_ALL)
+endif()
+
 # The changelog Debian wants: one entry, dated like the last commit so that the same sources make the same package.
 execute_process(COMMAND git -C ${PROJECT_SOURCE_DIR} log -1 --date=rfc2822 --format=%ad OUTPUT_VARIABLE date
                 OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
@@ -51,7 +76,7 @@ file(CONFIGURE OUTPUT ${folder}/changelog CONTENT "${changelog}" @ONLY)
 execute_process(COMMAND gzip -9nf -k ${folder}/changelog)
 file(RENAME ${folder}/changelog.gz ${folder}/changelog.gz.tmp)
 file(RENAME ${folder}/changelog.gz.tmp ${folder}/changelog.gz)
-foreach(package heatskin:program libheatskin-dev:development)
+foreach(package ${deb_packages})
   string(REPLACE ":" ";" package ${package})
   list(GET package 0 name)
   list(GET package 1 component)

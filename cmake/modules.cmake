@@ -39,14 +39,17 @@ if(HEATSKIN_TESTS)
   heatskin_pch_owner(heatskin_test_pch OPTIMISATION ${HEATSKIN_TEST_OPTIMISATION} LIBS GTest::gtest
                      HEADERS <gtest/gtest.h>)
   set_target_properties(heatskin_test_pch PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  # Compiled once, for all test programs, and without the precompiled header: reading that takes longer than all of it.
   configure_file(cmake/test_paths.cpp.in generated/test_paths.cpp @ONLY)
-  set_source_files_properties(${PROJECT_BINARY_DIR}/generated/test_paths.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  add_library(heatskin_test_paths OBJECT ${PROJECT_BINARY_DIR}/generated/test_paths.cpp)
+  target_link_libraries(heatskin_test_paths PRIVATE heatskin_flags)
+  target_include_directories(heatskin_test_paths PRIVATE ${PROJECT_SOURCE_DIR}/tests)
 endif()
 
 # heatskin_test(TARGET): the flags of all test programs.
 function(heatskin_test target)
   target_link_libraries(${target} PRIVATE heatskin_flags GTest::gtest_main)
-  target_sources(${target} PRIVATE ${PROJECT_BINARY_DIR}/generated/test_paths.cpp)
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:heatskin_test_paths>)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_options(${target} PRIVATE ${HEATSKIN_TEST_OPTIMISATION})
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)

@@ -883,15 +883,25 @@ async function refusing(read) {
   }
 }
 
+/** The document with a level of detail in the place of its scene. Specification: "Levels of detail". */
+function levelOf(root, level) {
+  const levels = ((root.extensions || {})[NAME] || {}).levels || [];
+  require_(level <= levels.length, `has no level of detail ${level}; the last one is ${levels.length}`);
+  const {node, extension} = levels[level - 1];
+  require_(extension.levels === undefined, 'a level has levels');
+  return {...root, scene: 0, scenes: [{nodes: [node]}], extensions: {...root.extensions, [NAME]: extension}};
+}
+
 /** A texture. `groups` lists its channels by name; evaluate() gives their values. */
 class Product {
-  /** From the bytes of a GLB; with the values of a material variant if its name is given. */
-  static async open(buffer, variant) { return refusing(() => Product.read(new Gltf(buffer), variant)); }
+  /** From the bytes of a GLB; with the values of a material variant if its name is given, of a level of detail if its number is. */
+  static async open(buffer, variant, level = 0) { return refusing(() => Product.read(new Gltf(buffer), variant, level)); }
 
   /** From anything with what Gltf has: root, view() (a promise is allowed) and corners(). Throws FormatError. */
-  static async from(gltf, variant) { return refusing(() => Product.read(gltf, variant)); }
+  static async from(gltf, variant, level = 0) { return refusing(() => Product.read(gltf, variant, level)); }
 
-  static async read(gltf, variant) {
+  static async read(gltf, variant, level) {
+    if (level > 0) gltf.root = levelOf(gltf.root, level);
     const extension = (gltf.root.extensions || {})[NAME];
     require_(extension, `has no ${NAME}`);
     require_(/^2\.\d+$/.test(extension.version), `version ${extension.version} is not supported`);
@@ -1202,10 +1212,12 @@ function squaredToTriangle([x, y], c) {
 // ------------------------------------------------------------------------------------------------------ command line
 
 async function main() {
-  const fs = await import('fs'), [file, points, variant] = process.argv.slice(2);
-  if (!points) throw new FormatError('usage: node read_product.js model_fit.glb points.csv [VARIANT]');
+  const fs = await import('fs'), given = process.argv.slice(2), at = given.indexOf('--level');
+  const level = at < 0 ? 0 : Number(given.splice(at, 2)[1]), [file, points, variant] = given;
+  if (!points || !(Number.isInteger(level) && level >= 0))
+    throw new FormatError('usage: node read_product.js model_fit.glb points.csv [VARIANT] [--level N]');
   const bytes = fs.readFileSync(file);
-  const product = await Product.open(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length), variant);
+  const product = await Product.open(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length), variant, level);
   const lines = fs.readFileSync(points, 'utf8').split(/\s+/).filter(line => line && !/^face/i.test(line));
   const count = group => isTangent(group) || isShaded(group) ? 3 : group.count;
   const names = product.groups.flatMap(g => Array.from({length: count(g)}, (_, c) => `${g.name}_${c}`));

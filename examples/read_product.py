@@ -84,11 +84,23 @@ class Gltf:
     TYPES = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
     WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4}
 
-    def __init__(self, path, variant=None):
+    def __init__(self, path, variant=None, level=0):
         self.root, self.binary = open_glb(path)
+        if level > 0:
+            self.choose_level(level)
         names = [v["name"] for v in self.root.get("extensions", {}).get(VARIANTS, {}).get("variants", [])]
         require(variant is None or variant in names, f"has no material variant {variant}; it has {names}")
         self.variant = None if variant is None else names.index(variant)
+
+    def choose_level(self, level):
+        """A level of detail in the place of the scene. Specification: "Levels of detail"."""
+        extensions = self.root.get("extensions", {})
+        levels = extensions.get(NAME, {}).get("levels", [])
+        require(level <= len(levels), f"has no level of detail {level}; the last one is {len(levels)}")
+        chosen = levels[level - 1]
+        require("levels" not in chosen["extension"], "a level has levels")
+        extensions[NAME] = chosen["extension"]
+        self.root["scene"], self.root["scenes"] = 0, [{"nodes": [chosen["node"]]}]
 
     def material(self, primitive):
         """The primitive's material in the chosen variant; -1: none."""
@@ -780,10 +792,10 @@ class Product:
     """A texture. `groups` lists its channels by name; evaluate() gives their values."""
 
     @classmethod
-    def open(cls, path, variant=None):
-        """Raises FormatError, or OSError if there is no such file."""
+    def open(cls, path, variant=None, level=0):
+        """`level`: of detail. Raises FormatError, or OSError if there is no such file."""
         try:
-            return cls(Gltf(path, variant), variant)
+            return cls(Gltf(path, variant, level), variant)
         except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError, struct.error) as error:
             raise FormatError(f"is damaged: {type(error).__name__}: {error}") from error
 
@@ -1034,13 +1046,18 @@ def factor_of(material, name):
 
 
 def main():
-    if len(sys.argv) not in (3, 4):
+    arguments, level = list(sys.argv), 0
+    if "--level" in arguments[:-1]:
+        at = arguments.index("--level")
+        level = arguments[at + 1]
+        del arguments[at:at + 2]
+    if len(arguments) not in (3, 4) or not str(level).isdecimal():
         sys.exit(__doc__.strip())
     try:
-        product = Product.open(sys.argv[1], *sys.argv[3:])
+        product = Product.open(arguments[1], *arguments[3:], level=int(level))
     except FormatError as error:
-        sys.exit(f"{sys.argv[1]}: {error}")
-    lines = [line.split(",") for line in open(sys.argv[2]).read().split()]
+        sys.exit(f"{arguments[1]}: {error}")
+    lines = [line.split(",") for line in open(arguments[2]).read().split()]
     if lines and lines[0][0].strip().lower() == "face":
         lines = lines[1:]
     points = np.array(lines, np.float64).reshape(-1, 4)

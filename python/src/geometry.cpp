@@ -8,6 +8,7 @@
 #include "heatskin/surface/sampling.h"
 
 #include "convert.h"
+#include "progress.h"
 
 namespace heatskin::python {
 namespace {
@@ -49,10 +50,13 @@ py::dict meshReport(const Mesh& mesh) {
 py::array distances(const Mesh& mesh, std::int64_t vertex, const Array<std::int64_t>& face,
                     const Array<double>& bary, double radius, int threads) {
   const auto points = trianglePoints(face, bary);
-  return arrayOf(released(threads, [&] {
-    if (vertex >= 0) return take(mesh->distancesFromVertex(static_cast<std::uint32_t>(vertex), radius));
-    return take(mesh->distances(surfacePoints(*mesh, points).at(0), radius));
-  }));
+  PythonProgress progress{py::none()};  // for Ctrl-C
+  auto found = released(threads, [&] {
+    return vertex >= 0 ? mesh->distancesFromVertex(static_cast<std::uint32_t>(vertex), radius, &progress)
+                       : mesh->distances(surfacePoints(*mesh, points).at(0), radius, &progress);
+  });
+  progress.finish();
+  return arrayOf(take(std::move(found)));
 }
 
 py::tuple logMap(const Mesh& mesh, std::int64_t vertex, const Array<std::int64_t>& face,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `make deb` makes: two packages that dpkg reads, with the program, its manual pages, completions and copyright, and
+"""What `make deb` makes: packages that dpkg reads, with the program, its manual pages, completions and copyright, and
 without anything of the build; the program in it runs. lintian finds no error where it is installed."""
 import os
 import subprocess
@@ -33,7 +33,9 @@ def main():
         print(made.stdout, made.stderr)
         need(made.returncode == 0, "scripts/deb.sh failed")
         packages = {path.name.split("_")[0]: path for path in Path(folder).glob("*.deb")}
-        need(set(packages) == {"heatskin", "libheatskin-dev"}, f"packages are {sorted(packages)}")
+        module = list((ROOT / "build/python/heatskin").glob("_native.*.so"))
+        expected = {"heatskin", "libheatskin-dev"} | ({"python3-heatskin"} if module else set())
+        need(set(packages) == expected, f"packages are {sorted(packages)}")
 
         files = {}
         for name, path in packages.items():
@@ -60,7 +62,20 @@ def main():
         control = output("dpkg-deb", "-f", packages["heatskin"])
         for part in ("Depends: libc6", "libtbb12", "Section: graphics", "Version: 0.1.0"):
             need(part in control, f"the control file has no '{part}'")
-    print("deb: two packages, as they should be")
+        if module:
+            output("dpkg-deb", "-x", packages["python3-heatskin"], unpacked)
+            place = unpacked / "usr/lib/python3/dist-packages"
+            code = "import heatskin, numpy; print(heatskin.__file__, len(heatskin.exact_distance(numpy.eye(3), [[0, 1, 2]], 0)))"
+            where = output("env", f"PYTHONPATH={place}", "/usr/bin/python3", "-c", code).split()
+            need(where == [str(place / "heatskin/__init__.py"), "3"], f"the packaged module says {where}")
+            said = output("env", f"PYTHONPATH={place}", "/usr/bin/python3", "-m", "heatskin", "--version")
+            need(said == version, f"python3 -m heatskin says {said}")
+            control = output("dpkg-deb", "-f", packages["python3-heatskin"])
+            for part in ("python3-numpy", "heatskin (= 0.1.0)", "Section: python", "libtbb12"):
+                need(part in control, f"the control file of Python has no '{part}'")
+            stray = [file for file in files["python3-heatskin"] if "__pycache__" in file]
+            need(not stray, f"Python's has {stray}")
+    print(f"deb: {len(packages)} packages, as they should be")
     return 0
 
 

@@ -191,6 +191,27 @@ def test_ctrl_c(colors, tmp_path):
     assert os.path.exists(checkpoint)
 
 
+def test_ctrl_c_stops_a_single_long_call():
+    # Tens of seconds of work in one call; the signal comes while it runs.
+    done = run("""
+    import os, signal, threading, time, numpy as np, heatskin
+    from shapes import icosphere
+    v, f = icosphere(7)
+    surface = heatskin.Surface(v * [1, 1.3, 0.8], f)
+    def signal_soon():
+        time.sleep(1.0)
+        os.kill(os.getpid(), signal.SIGINT)
+    threading.Thread(target=signal_soon, daemon=True).start()
+    try:
+        surface.exact_distance(0)
+        print("done")
+    except KeyboardInterrupt:
+        print("interrupted")
+    """)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["interrupted"]
+
+
 def test_everything_may_be_deleted_in_any_order(small):
     vertices, faces = icosphere(1)
     names = ["asset", "texture", "edited", "kernels", "surface", "other", "array"]

@@ -63,8 +63,9 @@ def document_of(path):
     return json.loads(data[20:20 + struct.unpack_from("<I", data, 12)[0]])
 
 
-def extension_of(path):
-    return document_of(path)["extensions"]["HSK_kernel_texture"]
+def extension_of(path, level=0):
+    extension = document_of(path)["extensions"]["HSK_kernel_texture"]
+    return extension["levels"][level - 1]["extension"] if level else extension
 
 
 def make_products(heatskin, folder):
@@ -98,11 +99,16 @@ def make_products(heatskin, folder):
         names = {group["name"] for group in extension_of(out)["channels"]}
         assert ({"clearcoat_normal", "anisotropy"} <= names) == (name == "coated and brushed"), names
         yield name, out
+        if name == "material variants":
+            levels = os.path.join(folder, "levels.glb")
+            run([heatskin, "lod", out, "--levels", "3", "--face-ratio", "0.6", "--no-refit", "-o", levels, "-q"])
+            assert len(extension_of(levels)["levels"]) == 2
+            yield "levels of detail", levels
 
 
-def random_points(product):
+def random_points(product, level):
     generator = random.Random(3)
-    triangles = extension_of(product)["triangles"]
+    triangles = extension_of(product, level)["triangles"]
     lines = ["face,b0,b1,b2"]
     for _ in range(POINTS):
         a, b = sorted((generator.random(), generator.random()))
@@ -136,28 +142,32 @@ def largest_differences(groups, theirs, ours):
 
 
 def with_variants(products):
-    """(name, product, variant) for the default (an empty name) and every material variant."""
+    """(name, product, variant, level) for the default (an empty name) and every material variant, and for all levels of
+    detail."""
     for name, product in products:
         extensions = document_of(product)["extensions"]
         variants = [v["name"] for v in extensions.get("KHR_materials_variants", {}).get("variants", [])]
         if variants:
             assert [v["names"] for v in extensions["HSK_kernel_texture"]["variants"]] == [["painted"]]
-        for variant in [""] + variants:
-            yield f"{name}, {variant}" if variant else name, product, variant
+        for level in range(1 + len(extensions["HSK_kernel_texture"].get("levels", []))):
+            for variant in [""] + variants:
+                words = [name] + ([variant] if variant else []) + ([f"level {level}"] if level else [])
+                yield ", ".join(words), product, variant, level
 
 
 def check_reader(heatskin, kind):
     command = reader_command(kind)
     failed = False
     with tempfile.TemporaryDirectory() as folder:
-        for name, product, variant in with_variants(make_products(heatskin, folder)):
+        for name, product, variant, level in with_variants(make_products(heatskin, folder)):
             points, colors = os.path.join(folder, "points.csv"), os.path.join(folder, "colors.csv")
-            open(points, "w").write(random_points(product))
+            open(points, "w").write(random_points(product, level))
             run([heatskin, "query", product, "--points", points, "-o", colors, "--channels", "--coverage", "-q"] +
-                (["--variant", variant] if variant else []))
-            header, theirs = read_csv(run(command + [product, points] + ([variant] if variant else [])))
+                (["--variant", variant] if variant else []) + (["--level", str(level)] if level else []))
+            header, theirs = read_csv(run(command + [product, points] + ([variant] if variant else []) +
+                                          (["--level", str(level)] if level else [])))
             columns, ours = read_csv(open(colors).read())
-            groups = extension_of(product)["channels"]
+            groups = extension_of(product, level)["channels"]
             assert header[:3] == ["base_color_0", "base_color_1", "base_color_2"], header
             assert len(header) == len(columns) and header[-1] == "coverage", header
             difference, degrees = largest_differences(groups, theirs, ours)
@@ -170,7 +180,7 @@ def check_reader(heatskin, kind):
             elif name in NORMALS:
                 print(f"{name}: has no normals: {columns}")
                 failed = True
-            if kind == "javascript" and not extension_of(product)["evaluator"]["candidateRule"] == "perFace":
+            if kind == "javascript" and level == 0 and not extension_of(product)["evaluator"]["candidateRule"] == "perFace":
                 script = os.path.join(ROOT, "tests", "readers", "face_table_test.js")
                 difference = float(run(["node", script, product]))
                 print(f"{name}: the table for shaders gives at most {difference / LEVEL:.5f} levels more or less")
@@ -190,7 +200,8 @@ def problems(value, schema, root, where="HSK_kernel_texture"):
              "maxItems", "uniqueItems", "minimum", "maximum", "maxLength", "pattern", "enum", "const", "oneOf"}
     found = [f"{where}: the schema has the unknown keyword {key}" for key in schema if key not in known]
     if "$ref" in schema:
-        return found + problems(value, root["$defs"][schema["$ref"].rsplit("/", 1)[1]], root, where)
+        target = root if schema["$ref"] == "#" else root["$defs"][schema["$ref"].rsplit("/", 1)[1]]
+        return found + problems(value, target, root, where)
     if "oneOf" in schema:
         each = [problems(value, one, root, where) for one in schema["oneOf"]]
         fitting = sum(not one for one in each)
@@ -235,7 +246,7 @@ def planted_errors(extension):
             if isinstance(item, (dict, list)):
                 yield from places(item, path + (key,))
 
-    optional = {"charts", "proxyCharts", "constantMaterials", "filter", "kind", "variants"}
+    optional = {"charts", "proxyCharts", "constantMaterials", "filter", "kind", "variants", "levels"}
     for path in places(extension):
         for damage in ("missing", "type", "unknown"):
             if damage == "missing" and (path[-1] in optional or isinstance(path[-1], int)):

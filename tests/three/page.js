@@ -60,7 +60,7 @@ function pick(points, most) {
 
 window.measure = async (address, size, lit) => {
   const loader = new GLTFLoader();
-  loader.register((parser) => new HSKKernelTexture(parser));
+  loader.register((parser) => new HSKKernelTexture(parser, window.pluginOptions));
   const gltf = await loader.loadAsync(address);
   const { shown = false, reason } = gltf.userData.heatskin || {};
   const renderer = new THREE.WebGLRenderer({ antialias: false, preserveDrawingBuffer: true });

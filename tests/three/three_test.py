@@ -58,12 +58,12 @@ def render(packages, chromium, product, size=SIZE, what=()):
     return json.loads(run(["node", script, packages, chromium, product, str(size), *what]))
 
 
-def query(heatskin, product, points, folder):
+def query(heatskin, product, points, folder, more=()):
     """Rows by column name."""
     table, out = os.path.join(folder, "points.csv"), os.path.join(folder, "values.csv")
     lines = [f"{int(t)},{b0!r},{b1!r},{1 - b0 - b1!r}" for t, b0, b1, _ in points]
     open(table, "w").write("face,b0,b1,b2\n" + "\n".join(lines) + "\n")
-    run([heatskin, "query", product, "--points", table, "-o", out, "--channels", "-q"])
+    run([heatskin, "query", product, "--points", table, "-o", out, "--channels", "-q", *more])
     lines = open(out).read().split()
     return [dict(zip(lines[0].split(","), map(float, line.split(",")))) for line in lines[1:]]
 
@@ -138,6 +138,47 @@ def check_shadows(heatskin, packages, chromium, folder):
     return good
 
 
+def ways(packages, chromium, file, level=0, picture=None):
+    script = os.path.join(ROOT, "tests", "three", "ways.js")
+    return json.loads(run(["node", script, packages, chromium, file, str(SIZE), str(level)] + ([picture] if picture else [])))
+
+
+def check_level(heatskin, packages, chromium, product, folder):
+    """A level of detail in a file with all of them."""
+    levels = os.path.join(folder, "levels.glb")
+    run([heatskin, "lod", product, "--levels", "2", "--face-ratio", "0.5", "--no-refit", "-o", levels, "-q"])
+    found = ways(packages, chromium, levels, 1)
+    if found["problems"] or not found["shown"]:
+        print(f"level 1: {found.get('reason')} {found['problems']}")
+        return False
+    points = found["outputs"]["point"]
+    plain, _ = differences(found["outputs"], query(heatskin, levels, points, folder, ["--level", "1"]))
+    scene, _ = differences(found["outputs"], query(heatskin, product, points, folder))
+    print(f"level 1: {len(points)} points, levels apart {max(plain.values()) / LEVEL}; of level 0: {max(scene.values()) / LEVEL}")
+    missing = ways(packages, chromium, levels, 2)
+    return len(points) >= LEAST_POINTS and max(plain.values()) <= TOLERANCE < max(scene.values()) and \
+        not missing["shown"] and "no level of detail 2" in missing["reason"]
+
+
+def check_usdz(heatskin, packages, chromium, name, product, folder, least_meshes=1):
+    """A USDZ file in three's reader: its meshes have textures, whose colours are those of the kernels."""
+    model, table, out = (os.path.join(folder, n) for n in ("model.usdz", "places.csv", "colors.csv"))
+    run([heatskin, "export", "--usdz", product, "-o", model, "-q"])
+    found = ways(packages, chromium, model, picture=os.environ.get("HEATSKIN_USDZ_PICTURE"))
+    if found["problems"] or not found["samples"]:
+        print(f"{name} as USDZ: {found}")
+        return False
+    open(table, "w").write("x,y,z\n" + "\n".join(",".join(map(repr, s[:3])) for s in found["samples"]) + "\n")
+    run([heatskin, "query", product, "--points", table, "-o", out, "-q"])
+    colors = [list(map(float, line.split(",")[:3])) for line in open(out).read().split()[1:]]
+    def apart(samples):
+        return sum(abs(a - b) for s, c in zip(samples, colors) for a, b in zip(s[3:], c)) / (3 * len(colors)) / LEVEL
+    mean, planted = apart(found["samples"]), apart(found["samples"][1:] + found["samples"][:1])
+    print(f"{name} as USDZ: {len(colors)} places, {mean:.2f} levels apart in the mean (others {planted:.1f}), {found['meshes']}")
+    return mean <= 3 and planted > 3 * mean + 3 and len(found["meshes"]) >= least_meshes and \
+        all(m["uv"] and m["normal"] and m["map"] for m in found["meshes"])
+
+
 def main():
     heatskin, packages = sys.argv[1], os.path.abspath(sys.argv[2])
     if not shutil.which("node"):
@@ -164,6 +205,10 @@ def main():
             kept_fits.fit(heatskin, asset, product, SMALL + options)
             good &= check(name, heatskin, packages, chromium, product, folder)
         good &= check_shadows(heatskin, packages, chromium, folder)
+        good &= check_level(heatskin, packages, chromium, os.path.join(folder, "1.glb"), folder)
+        good &= check_usdz(heatskin, packages, chromium, "pumpkin", os.path.join(folder, "1.glb"), folder)
+        # Two meshes, one of them mirrored, with a normal map.
+        good &= check_usdz(heatskin, packages, chromium, "bumpy mesh", os.path.join(folder, "0.glb"), folder, 2)
         good &= check_fallback(heatskin, packages, chromium, bumpy, folder)
     sys.exit(0 if good else 1)
 

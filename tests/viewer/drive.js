@@ -1,25 +1,36 @@
-// Drives the viewer in headless Chromium: node drive.js PACKAGES CHROMIUM ADDRESS JOB FOLDER [FILE]
+// Drives the viewer in headless Chromium:
 //
-// PACKAGES is a folder with node_modules/playwright-core and axe-core; ADDRESS is of a page with a product and its original. Prints JSON:
-// `problems` (of the page's console) and what the JOB found. Pictures go to FOLDER.
+//     node drive.js PACKAGES CHROMIUM FOLDER [JOB ADDRESS [FILE]]
+//
+// PACKAGES is a folder with node_modules/playwright-core and axe-core; ADDRESS is of a page with a product and its original. Pictures go to FOLDER.
+// Without a JOB, jobs come one by one on stdin, each a line with the JSON array [JOB, ADDRESS, FILE]: all of them share one browser, which
+// compiles the shaders of the page once. For each job a line of JSON: `problems` (of the page's console) and what the job found, or `error`.
 import { createRequire } from 'node:module';
 import fs from 'node:fs';
 import path from 'node:path';
+import readline from 'node:readline';
 
-const [packages, executablePath, address, job, folder, file] = process.argv.slice(2);
+const [packages, executablePath, folder, ...single] = process.argv.slice(2);
 const require = createRequire(path.join(path.resolve(packages), 'x.js')), { chromium } = require('playwright-core');
 const SOFTWARE = ['--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
 const QUIET = ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 const PATIENCE = 120000;  // software renderers on busy machines
 
-const browser = await chromium.launch({ executablePath, headless: true, args: [...QUIET, ...(job === 'no_webgl' ? ['--disable-3d-apis'] : SOFTWARE)] });
-const problems = [];
+// Of the job that runs now.
+let browser, job, address, file, problems = [], pages = [];
 
-async function open({ hash = '', viewport = { width: 460, height: 300 }, ...options } = {}) {
-  const page = await browser.newPage({ viewport, ...options });
+async function newPage(options) {
+  const page = await browser.newPage(options);
+  pages.push(page);
   page.setDefaultTimeout(PATIENCE);
-  page.on('pageerror', (error) => problems.push(String(error)));
-  page.on('console', (message) => { if (message.type() === 'error') problems.push(message.text()); });
+  return page;
+}
+
+/** The viewer. Light takes a software renderer seconds to prepare: without `hash` there is none. */
+async function open({ hash = 'mode=unlit', viewport = { width: 460, height: 300 }, ...options } = {}) {
+  const page = await newPage({ viewport, ...options }), mine = problems;
+  page.on('pageerror', (error) => mine.push(String(error)));
+  page.on('console', (message) => { if (message.type() === 'error') mine.push(message.text()); });
   await page.goto(`${address}#samples=1&${hash}`);
   if (job !== 'no_webgl') await ready(page);
   return page;
@@ -27,10 +38,9 @@ async function open({ hash = '', viewport = { width: 460, height: 300 }, ...opti
 
 /** Any page. */
 async function plain(options, hash = '') {
-  const page = await browser.newPage(options);
-  page.setDefaultTimeout(PATIENCE);
-  page.on('pageerror', (error) => problems.push(String(error)));
-  page.on('console', (message) => { if (message.type() === 'error' && !/ERR_CONNECTION_REFUSED/.test(message.text())) problems.push(message.text()); });
+  const page = await newPage(options), mine = problems;
+  page.on('pageerror', (error) => mine.push(String(error)));
+  page.on('console', (message) => { if (message.type() === 'error' && !/ERR_CONNECTION_REFUSED/.test(message.text())) mine.push(message.text()); });
   await page.goto(`${address}${hash}`);
   return page;
 }
@@ -61,7 +71,7 @@ async function colors(page, name) {
 const jobs = {
   /** Every view and every comparison. */
   async views() {
-    const page = await open(), out = {};
+    const page = await open({ hash: '' }), out = {};
     for (const [id, how] of [['environment', ''], ['mode', ''], ['compare', 'unlit']]) {
       if (id === 'compare') await page.selectOption('#mode', how);
       const values = await page.locator(`#${id} option:not([disabled])`).evaluateAll((options) => options.map(({ value }) => value));
@@ -117,7 +127,7 @@ const jobs = {
 
   /** Keyboard alone, then a link that restores what was seen. */
   async keyboard() {
-    const page = await open();
+    const page = await open({ hash: '' });
     await page.keyboard.press('Tab');
     for (let i = 0; i < 30 && await page.evaluate(() => document.activeElement.id) !== 'canvas'; ++i) await page.keyboard.press('Tab');
     const reached = await page.evaluate(() => document.activeElement.id), before = await page.evaluate(() => location.hash);
@@ -212,7 +222,7 @@ const jobs = {
 
   /** How far pictures from afar are from the mean of very many, in 8-bit levels; and with how many each is made. */
   async afar() {
-    const page = await open({ hash: 'mode=unlit', viewport: { width: 500, height: 300 } });
+    const page = await open({ hash: 'mode=unlit', viewport: { width: 400, height: 240 } });
     return { errors: await page.evaluate(async () => {
       const { stage } = globalThis.heatskinViewer, pixels = {};
       stage.zoom(3);
@@ -238,7 +248,7 @@ const jobs = {
 
   /** A fit that goes on: frames come, it waits and goes on, ends as it is, and its history stays. */
   async live() {
-    const page = await plain({ viewport: { width: 760, height: 460 } }, '#samples=1');
+    const page = await plain({ viewport: { width: 760, height: 460 } }, '#samples=1&mode=unlit');
     const step = () => page.evaluate(() => document.getElementById('live-figures').textContent.match(/Step([\d,]+)/)?.[1].replaceAll(',', '') ?? '-1').then(Number);
     await page.waitForFunction(() => document.getElementById('live-frame-says').textContent !== '');
     await page.screenshot({ path: path.join(folder, 'live.png') });
@@ -274,7 +284,7 @@ const jobs = {
       await page.screenshot({ path: path.join(folder, `report_${colorScheme}.png`), fullPage: true });
       await page.close();
     }
-    const page = await plain({ viewport: { width: 1000, height: 800 } }), stack = page.locator('.compare .stack').first();
+    const page = await plain({ viewport: { width: 640, height: 480 } }), stack = page.locator('.compare .stack').first();
     const shown = () => stack.evaluate((element) => [...element.querySelectorAll('img')].flatMap((image, i) => image.className ? [`${i}:${image.className}`] : []));
     out.before = await shown();
     await stack.locator('input').fill('25');
@@ -287,9 +297,8 @@ const jobs = {
     if (out.viewer > 0) {
       await page.click('.page button');
       const inner = page.frameLocator('.page iframe');
-      await inner.locator('#statistics dd').nth(4).waitFor();
-      await page.waitForTimeout(1500);
-      await page.setViewportSize({ width: 1000, height: 800 });
+      await inner.locator('#statistics dd').nth(4).waitFor({ state: 'attached' });  // a narrow page hides them
+      await inner.locator('#progress[hidden]').waitFor({ state: 'attached' });
       await page.screenshot({ path: path.join(folder, 'report_viewer.png') });
       out.inside = await inner.locator('#statistics').textContent();
     }
@@ -331,8 +340,7 @@ const jobs = {
   /** Pictures for the documentation (scripts/tour.sh): ADDRESS is of a page with product and original; FILE: of a report. */
   async tour() {
     const viewport = { width: 960, height: 600 }, shot = (page, name) => page.screenshot({ path: path.join(folder, `tour_${name}.jpg`), type: 'jpeg', quality: 82 });
-    const page = await browser.newPage({ viewport });
-    page.setDefaultTimeout(PATIENCE);
+    const page = await newPage({ viewport });
     await page.goto(`${address}#samples=4&compare=slider`);
     await ready(page);
     const rest = () => page.waitForFunction(() => globalThis.heatskinViewer.stage.atRest);
@@ -346,7 +354,7 @@ const jobs = {
     await rest();
     await shot(page, 'point');
     await page.close();
-    const report = await browser.newPage({ viewport: { width: 960, height: 860 } });
+    const report = await newPage({ viewport: { width: 960, height: 860 } });
     await report.goto(file);
     await report.locator('.compare').first().scrollIntoViewIfNeeded();
     await report.evaluate(() => window.scrollBy(0, document.querySelector('.compare').getBoundingClientRect().top - 20));
@@ -356,10 +364,12 @@ const jobs = {
 
   /** A picture of a fit that goes on, for the same purpose. */
   async tour_live() {
-    const page = await browser.newPage({ viewport: { width: 960, height: 600 } });
-    page.setDefaultTimeout(PATIENCE);
+    const page = await newPage({ viewport: { width: 960, height: 600 } });
     await page.goto(`${address}#samples=1`);
-    await page.waitForFunction(() => Number(document.getElementById('live-frame').max) >= 2 && globalThis.heatskinViewer.stage.atRest);
+    await page.waitForFunction(() => Number(document.getElementById('live-frame').max) >= 2);
+    // Moments that keep coming would begin the picture anew, again and again where drawing is slow.
+    await page.uncheck('#live-follow');
+    await page.waitForFunction(() => globalThis.heatskinViewer.stage.atRest);
     await page.waitForTimeout(2000);
     await page.screenshot({ path: path.join(folder, 'tour_live.jpg'), type: 'jpeg', quality: 82 });
     return {};
@@ -372,8 +382,34 @@ const jobs = {
   },
 };
 
+// The browsers that jobs share: one with a software renderer, one without any.
+const browsers = {};
+
+async function run([name, ...rest]) {
+  [job, [address, file]] = [name, rest];
+  [problems, pages] = [[], []];
+  try {
+    if (!(job in jobs)) throw new Error(`there is no job ${job}`);
+    const renderer = job === 'no_webgl' ? ['--disable-3d-apis'] : SOFTWARE;
+    if (!browsers[renderer]?.isConnected()) browsers[renderer] = await chromium.launch({ executablePath, headless: true, args: [...QUIET, ...renderer] });
+    browser = browsers[renderer];
+    return { ...(await jobs[job]()), problems };
+  } catch (error) {
+    return { error: String(error?.stack ?? error), problems };
+  } finally {
+    for (const page of pages) await page.close().catch(() => {});
+  }
+}
+
+const answer = (found) => new Promise((resolve) => process.stdout.write(`${JSON.stringify(found)}\n`, resolve));
 try {
-  process.stdout.write(`${JSON.stringify({ ...(await jobs[job]()), problems })}\n`);
+  if (single.length > 0) {
+    const found = await run(single);
+    await answer(found);
+    process.exitCode = 'error' in found ? 1 : 0;
+  } else {
+    for await (const line of readline.createInterface({ input: process.stdin })) await answer(await run(JSON.parse(line)));
+  }
 } finally {
-  await browser.close();
+  for (const one of Object.values(browsers)) await one.close().catch(() => {});
 }

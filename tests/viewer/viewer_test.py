@@ -238,13 +238,21 @@ class PageTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.address = "file://" + path("one.html")
+        script = os.path.join(ROOT, "tests", "viewer", "drive.js")
+        cls.driver = subprocess.Popen(["node", script, PACKAGES, CHROMIUM, PICTURES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.driver.communicate(timeout=60)  # the end of its input: it closes the browsers
 
     def drive(self, job, file="", address=None):
-        script = os.path.join(ROOT, "tests", "viewer", "drive.js")
-        outcome = subprocess.run(["node", script, PACKAGES, CHROMIUM, address or self.address, job, PICTURES, file],
-                                 capture_output=True, text=True, timeout=900)
-        self.assertEqual(outcome.returncode, 0, outcome.stderr)
-        found = json.loads(outcome.stdout)
+        """What a job of drive.js found. All tests share its browser; CTest's limit catches hangs."""
+        self.driver.stdin.write(json.dumps([job, address or self.address, file]) + "\n")
+        self.driver.stdin.flush()
+        line = self.driver.stdout.readline()
+        self.assertTrue(line, "drive.js ended")
+        found = json.loads(line)
+        self.assertNotIn("error", found, found.get("error"))
         self.assertEqual(found["problems"], [])
         return found
 

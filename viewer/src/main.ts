@@ -255,7 +255,7 @@ class Page {
         stage.changed();
       }, cancelled);
       if (cancelled()) return;
-      const words = [`${outcome.points.toLocaleString('en')} points of ${file.name}.`];
+      const words = [`Base colours at ${outcome.points.toLocaleString('en')} points of ${file.name}, linear between them; heatskin transfer puts the kernels themselves on it.`];
       if (outcome.psnr !== undefined) words.push(`${outcome.psnr.toFixed(1)} dB against its own colours, ${outcome.mean!.toFixed(1)} of 255 in the mean.`);
       else words.push('It has no colours of its own to compare with.');
       words.push(`Nineteen of twenty lie within ${(100 * outcome.distance).toPrecision(2)} % of the size.`);

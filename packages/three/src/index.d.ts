@@ -9,7 +9,7 @@ export type HeatskinOutcome = { shown: true; product: unknown; tables: KernelTab
 /** GLTFLoader's plugin: `loader.register((parser) => new HSKKernelTexture(parser))`. */
 export declare class HSKKernelTexture implements GLTFLoaderPlugin {
   readonly name: string;
-  constructor(parser: GLTFParser, options?: { variant?: string });
+  constructor(parser: GLTFParser, options?: { variant?: string; level?: number });
   afterRoot(gltf: GLTF): Promise<void>;
 }
 

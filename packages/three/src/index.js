@@ -102,11 +102,15 @@ function separateInstances(instanced) {
  * reason} where the file has kernels that cannot be shown, and its fallback is. Files without kernels are left alone.
  */
 export class HSKKernelTexture {
-  /** `variant`: the name of a material variant (KHR_materials_variants) whose values and materials are shown. */
-  constructor(parser, { variant } = {}) {
+  /**
+   * `variant`: the name of a material variant (KHR_materials_variants) whose values and materials are shown. `level`: the number of
+   * a level of detail (MSFT_lod), which then takes the place of what is in the scene.
+   */
+  constructor(parser, { variant, level = 0 } = {}) {
     this.name = HSK_KERNEL_TEXTURE;
     this.parser = parser;
     this.variant = variant;
+    this.level = level;
   }
 
   async afterRoot(gltf) {
@@ -120,12 +124,16 @@ export class HSKKernelTexture {
     }
   }
 
-  async show() {
-    const { parser, variant } = this, product = await Product.from(await ParsedGltf.open(parser), variant);
+  async show(gltf) {
+    const { parser, variant, level } = this, product = await Product.from(await ParsedGltf.open(parser), variant, level);
     const tables = new KernelTables(product), names = parser.json.extensions?.[KHR_VARIANTS]?.variants || [];
     const number = names.findIndex(({ name }) => name === variant);
     const nodes = await Promise.all((parser.json.nodes || []).map((_, i) => parser.getDependency('node', i)));
     const isNode = new Set(nodes), meshes = new Map(), patched = new Map();
+    if (level > 0) {
+      gltf.scene.clear();
+      gltf.scene.add(nodes[parser.json.extensions[HSK_KERNEL_TEXTURE].levels[level - 1].node]);
+    }
     for (const { node, placement, primitive, first } of product.parts) {
       const key = `${node} ${primitive}`;
       if (!meshes.has(key)) {

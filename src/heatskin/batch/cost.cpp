@@ -86,7 +86,8 @@ Cost costOf(const AssetSize& size, const Choice& choice) {
     steps_kernels = kernels;
   }
   const double per_kernel = train.batch > 0 ? static_cast<double>(train.batch) / kernels : 0.82;
-  const double samples = static_cast<double>(train.steps) * std::max(1024.0, per_kernel * steps_kernels);
+  const double samples =
+      static_cast<double>(stepsOf(choice.config)) * std::max(1024.0, per_kernel * steps_kernels);
   Cost cost;
   cost.seconds = kStart + size.triangles * (kPerTriangle + kPreprocess[method]) + size.texels * kPerTexel +
                  samples * kPerSample[method] + steps_kernels * kPerKernel +

@@ -59,6 +59,9 @@ struct Window {
   double nearest() const { return distanceAt(std::clamp(x, begin, end)); }
 };
 
+/// Some milliseconds: asking whether to stop costs nothing then.
+constexpr std::size_t kEventsBetweenLooks = 4096;
+
 /// The face of a half-edge in the window's coordinates.
 struct Layout {
   double length = 0;  ///< second corner of the half-edge at (length, 0)
@@ -92,7 +95,13 @@ class Propagation {
     ExactGeodesicOutcome outcome;
     if (source.face < surface_.faceCount() && source.barycentric.allFinite()) start(source);
     const std::size_t most = options_.max_windows_per_face * surface_.faceCount();
-    while (!queue_.empty()) {
+    for (std::size_t events = 0; !queue_.empty(); ++events) {
+      if (options_.progress != nullptr && events % kEventsBetweenLooks == 0 &&
+          options_.progress->cancelled()) {
+        outcome.complete = false;
+        outcome.cancelled = true;
+        break;
+      }
       const Event event = queue_.top();
       queue_.pop();
       if (event.distance > options_.radius) break;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "heatskin/base/result.h"
 #include "heatskin/surface/surface.h"
 
 namespace heatskin {
@@ -17,12 +18,16 @@ struct ExactGeodesicOptions {
 
   /// Safety limit on the work, in windows per face of the surface; real meshes need a few hundred.
   std::size_t max_windows_per_face = 20'000;
+
+  /// Whose cancelled() is asked now and then; null: nobody stops it.
+  const Progress* progress = nullptr;
 };
 
 struct ExactGeodesicOutcome {
   std::vector<double> distances;  // [V] from the source to every vertex; infinity: out of reach or of radius
   std::size_t windows = 0;        ///< propagated
-  bool complete = true;           ///< false: the safety limit was reached, distances are upper bounds
+  bool complete = true;    ///< false: the safety limit was reached, or it was stopped; upper bounds then
+  bool cancelled = false;  ///< it was stopped
 };
 
 /// Lengths of the shortest paths on the surface from `source` to all vertices. Exact up to rounding: relative

@@ -11,6 +11,7 @@
 #include <numbers>
 #include <queue>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -462,6 +463,38 @@ TEST(ExactGeodesic, KeepsItsBoundsOnEveryGoodAsset) {
                    options.radius);
     }
   }
+}
+
+/// Asks to stop when it is looked at the n-th time.
+class StopsAt final : public Progress {
+ public:
+  explicit StopsAt(int look) : look_(look) {}
+  void begin(std::string_view, std::size_t) override {}
+  void update(std::size_t, std::string_view) override {}
+  void end() override {}
+  bool cancelled() const override { return ++looks_ >= look_; }
+  int looks() const { return looks_; }
+
+ private:
+  int look_;
+  mutable int looks_ = 0;
+};
+
+TEST(ExactGeodesic, StopsWhenItIsAsked) {
+  const Surface surface = build(bumpySphere(4, 0.2, 1));
+  const ExactGeodesicOutcome whole = exactGeodesics(surface, 0);
+  ExactGeodesicOptions options;
+  const StopsAt never(1'000'000), soon(2);
+  options.progress = &never;
+  const ExactGeodesicOutcome same = exactGeodesics(surface, 0, options);
+  EXPECT_EQ(same.distances, whole.distances);
+  EXPECT_FALSE(same.cancelled);
+  EXPECT_GT(never.looks(), 2) << "it looks more than once";
+  options.progress = &soon;
+  const ExactGeodesicOutcome part = exactGeodesics(surface, 0, options);
+  EXPECT_TRUE(part.cancelled);
+  EXPECT_FALSE(part.complete);
+  EXPECT_LT(part.windows, whole.windows);
 }
 
 }  // namespace

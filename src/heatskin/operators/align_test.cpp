@@ -12,6 +12,7 @@
 #include "heatskin/base/parallel.h"
 #include "heatskin/base/rng.h"
 #include "heatskin/operators/assignment.h"
+#include "heatskin/operators/test_matrices.h"
 
 #include "support/tiny_surfaces.h"
 
@@ -70,8 +71,10 @@ TEST(Assignment, FindsAPlantedPermutation) {
   EXPECT_EQ(bestAssignment(kSize, gains), planted);
 }
 
-double orthogonalityError(const RowMajor& q) {
-  return (q.transpose() * q - Eigen::MatrixXd::Identity(q.cols(), q.cols())).cwiseAbs().maxCoeff();
+double orthogonalityError(const Eigen::MatrixXd& q) {
+  return (testing::product(q.transpose(), q) - Eigen::MatrixXd::Identity(q.cols(), q.cols()))
+      .cwiseAbs()
+      .maxCoeff();
 }
 
 TEST(ClosestOrthogonal, AgreesWithTheSingularValueDecomposition) {
@@ -84,7 +87,8 @@ TEST(ClosestOrthogonal, AgreesWithTheSingularValueDecomposition) {
   EXPECT_LT(orthogonalityError(q), 1e-13);
   // Roundings over the square of the smallest singular value.
   const double least = svd.singularValues()[kSize - 1] / svd.singularValues()[0];
-  EXPECT_LT((q - svd.matrixU() * svd.matrixV().transpose()).cwiseAbs().maxCoeff(), 1e-14 / (least * least));
+  EXPECT_LT((q - testing::product(svd.matrixU(), svd.matrixV().transpose())).cwiseAbs().maxCoeff(),
+            1e-14 / (least * least));
 }
 
 TEST(ClosestOrthogonal, CompletesWhatHasNoRank) {
@@ -97,7 +101,7 @@ TEST(ClosestOrthogonal, CompletesWhatHasNoRank) {
   EXPECT_LT(orthogonalityError(q), 1e-13);
   // Closest: trace(Q^T X) is the sum of the singular values.
   const Eigen::JacobiSVD<Eigen::MatrixXd, Eigen::NoQRPreconditioner> svd(x);
-  EXPECT_NEAR((q.transpose() * x).trace(), svd.singularValues().sum(), 1e-7);
+  EXPECT_NEAR(testing::product(q.transpose(), x).trace(), svd.singularValues().sum(), 1e-7);
   const std::vector<double> of_zero = closestOrthogonal(4, std::vector<double>(16, 0.0));
   EXPECT_LT(orthogonalityError(Eigen::Map<const RowMajor>(of_zero.data(), 4, 4)), 1e-13);
 }
@@ -124,10 +128,10 @@ TEST(Align, UndoesATurnOfTheWholeBasis) {
   const Surface surface = testing::build(testing::bumpySphere(2, 0.3, 1));
   const Operators operators = assembleOperators(surface);
   const Eigenpairs reference = pairsOf(operators, kIsotropic, 30);
-  const RowMajor turn = Eigen::HouseholderQR<Eigen::MatrixXd>(Eigen::MatrixXd::Random(30, 30)).householderQ();
+  const Eigen::MatrixXd turn = testing::randomOrthogonal(30);
   Eigenpairs turned = reference;
   const Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> product =
-      (vectorsOf(reference) * turn).cast<float>();
+      testing::product(vectorsOf(reference), turn).cast<float>();
   turned.vectors.assign(product.data(), product.data() + product.size());
   alignTo(operators.mass, reference.vectors, turned);
   EXPECT_LT((vectorsOf(turned) - vectorsOf(reference)).cwiseAbs().maxCoeff(), kFloatTolerance);
@@ -176,7 +180,7 @@ TEST(Align, ChainKeepsSpacesOrthonormalityAndOrder) {
   ASSERT_EQ(aligned.size(), kAlignedBases);
   const Eigen::Map<const Eigen::VectorXd> mass(operators.mass.data(), operators.vertex_count);
   const auto overlap = [&](const Eigenpairs& a, const Eigenpairs& b) -> RowMajor {
-    return vectorsOf(a).transpose() * mass.asDiagonal() * vectorsOf(b);
+    return testing::product(vectorsOf(a).transpose() * mass.asDiagonal(), vectorsOf(b));
   };
   for (const auto& [index, basis] : aligned) {
     EXPECT_EQ(basis.vectors, again.at(index).vectors) << "depends on threads: " << index;

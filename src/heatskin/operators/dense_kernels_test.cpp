@@ -4,11 +4,10 @@
 #include <limits>
 #include <vector>
 
-#include <Eigen/Dense>
-#include <Eigen/SparseCholesky>
 #include <gtest/gtest.h>
 
 #include "heatskin/base/rng.h"
+#include "heatskin/operators/test_matrices.h"
 
 namespace heatskin {
 namespace {
@@ -99,6 +98,25 @@ TEST(DenseKernels, RotationsRunLastFirst) {
     ASSERT_NEAR(z[i], expected[i], 1e-14);
 }
 
+/// A sparse matrix by columns.
+struct Compressed {
+  std::vector<int> begin = {0}, indices = {};
+  std::vector<double> values = {};
+};
+
+Compressed compressed(const Eigen::MatrixXd& matrix) {
+  Compressed sparse;
+  for (int j = 0; j < matrix.cols(); ++j) {
+    for (int i = 0; i < matrix.rows(); ++i) {
+      if (matrix(i, j) == 0) continue;
+      sparse.indices.push_back(i);
+      sparse.values.push_back(matrix(i, j));
+    }
+    sparse.begin.push_back(static_cast<int>(sparse.values.size()));
+  }
+  return sparse;
+}
+
 TEST(DenseKernels, SolvesWithAFactor) {
   constexpr int kSize = 40;
   Eigen::MatrixXd dense = Eigen::MatrixXd::Zero(kSize, kSize);
@@ -109,25 +127,36 @@ TEST(DenseKernels, SolvesWithAFactor) {
       if (random.uniform(static_cast<std::uint64_t>(i * kSize + j)) < 0.1) dense(i, j) = dense(j, i) = -0.5;
     }
   }
-  const Eigen::SparseMatrix<double> sparse = dense.sparseView();
-  const Eigen::SimplicialLDLT<Eigen::SparseMatrix<double>, Eigen::Lower, Eigen::NaturalOrdering<int>> factor(
-      sparse);
-  const Eigen::SparseMatrix<double>& lower = factor.matrixL().nestedExpression();
-  const Eigen::SparseMatrix<double, Eigen::RowMajor> rows = lower;
-  const Eigen::VectorXd inverse = factor.vectorD().cwiseInverse();
+  // L with a diagonal of ones, which is not stored, and D, from the textbook.
+  Eigen::MatrixXd lower = Eigen::MatrixXd::Zero(kSize, kSize);
+  Eigen::VectorXd diagonal(kSize);
+  for (int j = 0; j < kSize; ++j) {
+    diagonal[j] = dense(j, j);
+    for (int k = 0; k < j; ++k)
+      diagonal[j] -= lower(j, k) * lower(j, k) * diagonal[k];
+    for (int i = j + 1; i < kSize; ++i) {
+      double sum = dense(i, j);
+      for (int k = 0; k < j; ++k)
+        sum -= lower(i, k) * lower(j, k) * diagonal[k];
+      lower(i, j) = sum / diagonal[j];
+    }
+  }
+  const Compressed columns = compressed(lower), rows = compressed(lower.transpose());
+  ASSERT_LT(columns.values.size(), kSize * (kSize - 1) / 2u) << "the factor has zeros, too";
+  const Eigen::VectorXd inverse = diagonal.cwiseInverse();
   const LdltView view{kSize,
-                      lower.outerIndexPtr(),
-                      lower.innerIndexPtr(),
-                      lower.valuePtr(),
-                      rows.outerIndexPtr(),
-                      rows.innerIndexPtr(),
-                      rows.valuePtr(),
+                      columns.begin.data(),
+                      columns.indices.data(),
+                      columns.values.data(),
+                      rows.begin.data(),
+                      rows.indices.data(),
+                      rows.values.data(),
                       inverse.data()};
   using Block = Eigen::Matrix<double, kSize, static_cast<int>(kVectorBlock), Eigen::RowMajor>;
   const Block b = Block::Random();
   Block x = b;
   solveLdlt(view, x.data(), x.data());
-  EXPECT_LT((dense * x - b).cwiseAbs().maxCoeff(), 1e-14);
+  EXPECT_LT((testing::product(dense, x) - b).cwiseAbs().maxCoeff(), 1e-14);
 }
 
 TEST(DenseKernels, HalvesRoundToNearestAndClamp) {

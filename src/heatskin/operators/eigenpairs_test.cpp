@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include <Eigen/Eigenvalues>
 #include <gtest/gtest.h>
 
 #include "heatskin/base/parallel.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
+#include "heatskin/operators/test_matrices.h"
 
 #include "support/assets.h"
 #include "support/tiny_surfaces.h"
@@ -23,21 +23,12 @@ constexpr double kVectorTolerance = 2e-5;
 /// Of the largest eigenvalue compared.
 constexpr double kValueTolerance = 1e-9;
 
-struct Truth {
-  Eigen::VectorXd values;
-  Eigen::MatrixXd vectors;
-};
-
-Truth denseTruth(const Operators& operators, std::uint32_t index) {
-  const auto n = static_cast<Eigen::Index>(operators.vertex_count);
-  Eigen::MatrixXd l = Eigen::MatrixXd::Zero(n, n);
-  for (std::uint32_t v = 0; v < operators.vertex_count; ++v) {
-    for (std::uint32_t k = operators.begin[v]; k < operators.begin[v + 1]; ++k)
-      l(v, operators.columns[k]) = operators.stiffness[index][k];
-  }
-  const Eigen::MatrixXd m = Eigen::Map<const Eigen::VectorXd>(operators.mass.data(), n).asDiagonal();
-  const Eigen::GeneralizedSelfAdjointEigenSolver<Eigen::MatrixXd> solver(l, m);
-  return {solver.eigenvalues(), solver.eigenvectors()};
+/// L phi = lambda M phi, with phi^T M phi = 1.
+testing::DenseEigen denseTruth(const Operators& operators, std::uint32_t index) {
+  const auto [a, scale] = testing::denseOperator(operators, index);
+  testing::DenseEigen truth = testing::denseEigen(a);
+  truth.vectors = scale.asDiagonal() * truth.vectors;
+  return truth;
 }
 
 Eigen::MatrixXd matrixOf(const Eigenpairs& pairs) {
@@ -51,7 +42,7 @@ Eigen::MatrixXd matrixOf(const Eigenpairs& pairs) {
 /// vectors themselves may turn within a group. The last group may be cut by k and is left out.
 void compare(const Operators& operators, std::uint32_t index, const Eigenpairs& pairs,
              const std::string& name) {
-  const Truth truth = denseTruth(operators, index);
+  const testing::DenseEigen truth = denseTruth(operators, index);
   const auto k = static_cast<Eigen::Index>(pairs.values.size());
   const double scale = truth.values[k - 1];
   for (Eigen::Index i = 0; i < k; ++i) {
@@ -60,7 +51,7 @@ void compare(const Operators& operators, std::uint32_t index, const Eigenpairs& 
   }
   const Eigen::MatrixXd phi = matrixOf(pairs);
   const Eigen::VectorXd mass = Eigen::Map<const Eigen::VectorXd>(operators.mass.data(), phi.rows());
-  const Eigen::MatrixXd gram = phi.transpose() * mass.asDiagonal() * phi;
+  const Eigen::MatrixXd gram = testing::product(phi.transpose() * mass.asDiagonal(), phi);
   EXPECT_LT((gram - Eigen::MatrixXd::Identity(k, k)).cwiseAbs().maxCoeff(), kVectorTolerance) << name;
   for (Eigen::Index first = 0; first < k;) {
     Eigen::Index last = first + 1;
@@ -70,7 +61,7 @@ void compare(const Operators& operators, std::uint32_t index, const Eigenpairs& 
     const auto ours = phi.middleCols(first, last - first),
                theirs = truth.vectors.middleCols(first, last - first);
     // In the metric of M: projector differences in y = M^1/2 phi.
-    const Eigen::MatrixXd overlap = ours.transpose() * mass.asDiagonal() * theirs;
+    const Eigen::MatrixXd overlap = testing::product(ours.transpose() * mass.asDiagonal(), theirs);
     const double lost = std::abs(overlap.squaredNorm() - static_cast<double>(last - first));
     ASSERT_LT(lost, kVectorTolerance * static_cast<double>(last - first))
         << name << ", operator " << index << ", pairs " << first << " to " << last;
@@ -167,7 +158,8 @@ TEST(Eigenpairs, HeatIsConservedAndSumsOfExponentialsKeepConstants) {
   const Eigen::VectorXd mass = Eigen::Map<const Eigen::VectorXd>(operators.mass.data(), phi.rows());
   const Eigen::VectorXd decay =
       (-0.0625 * Eigen::Map<const Eigen::ArrayXd>(pairs->values.data(), phi.cols())).exp();
-  const Eigen::VectorXd kept = phi * decay.asDiagonal() * (phi.transpose() * mass);
+  const Eigen::VectorXd kept =
+      testing::product(phi * decay.asDiagonal(), testing::product(phi.transpose(), mass));
   EXPECT_LT((kept.array() - 1).abs().maxCoeff(), kVectorTolerance);
 }
 

@@ -2,7 +2,6 @@
 
 #include <random>
 
-#include <Eigen/Eigenvalues>
 #include <gtest/gtest.h>
 #include <hwy/aligned_allocator.h>
 
@@ -36,9 +35,8 @@ std::vector<float> randomBlock(std::size_t size, unsigned seed) {
 
 /// exp(-t A) by a dense eigendecomposition.
 Eigen::MatrixXd denseHeat(const Operators& operators, std::size_t j, double time) {
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(testing::denseOperator(operators, j).matrix);
-  return solver.eigenvectors() * (-time * solver.eigenvalues()).array().exp().matrix().asDiagonal() *
-         solver.eigenvectors().transpose();
+  const testing::DenseEigen eigen = testing::denseEigen(testing::denseOperator(operators, j).matrix);
+  return testing::spectralSum(eigen.vectors, (-time * eigen.values).array().exp());
 }
 
 /// Largest error of a column, relative to the column of x.
@@ -48,7 +46,8 @@ double columnError(const Eigen::MatrixXd& heat, std::size_t width, const std::ve
   const auto columns = static_cast<Eigen::Index>(width);
   const Eigen::MatrixXd in = Eigen::Map<const Block>(x.data(), heat.rows(), columns).cast<double>();
   const Eigen::MatrixXd out = Eigen::Map<const Block>(y.data(), heat.rows(), columns).cast<double>();
-  return ((heat * in - out).colwise().norm().array() / in.colwise().norm().array()).maxCoeff();
+  return ((testing::product(heat, in) - out).colwise().norm().array() / in.colwise().norm().array())
+      .maxCoeff();
 }
 
 std::vector<Soup> meshes() {

@@ -5,6 +5,7 @@
 
 #include "heatskin/io/asset.h"
 #include "heatskin/io/asset_surface.h"
+#include "heatskin/operators/test_matrices.h"
 
 #include "support/assets.h"
 #include "support/gradcheck.h"
@@ -79,8 +80,7 @@ TEST(Operators, AreSymmetricPositiveSemidefiniteOnAnyMesh) {
       ASSERT_TRUE(matrix.allFinite()) << soup.name;
       EXPECT_EQ((matrix - matrix.transpose()).cwiseAbs().maxCoeff(), 0) << soup.name << " operator " << j;
       EXPECT_LE(matrix.rowwise().sum().cwiseAbs().maxCoeff(), kRounding * size) << soup.name;
-      const Eigen::VectorXd values =
-          Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(matrix, Eigen::EigenvaluesOnly).eigenvalues();
+      const Eigen::VectorXd values = testing::denseEigen(matrix).values;
       EXPECT_GE(values[0], -kRounding * size) << soup.name << " operator " << j;
     }
   }
@@ -90,9 +90,7 @@ TEST(Operators, HaveOneNullVectorPerComponent) {
   for (const Soup& soup : {both(testing::icosphere(1), testing::flatGrid(2, 2)), testing::torus(6, 9)}) {
     const Operators operators = assembleOperators(build(soup));
     EXPECT_EQ(operators.component_count, soup.name == "torus" ? 1u : 2u);
-    const Eigen::VectorXd values =
-        Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(dense(operators, 41), Eigen::EigenvaluesOnly)
-            .eigenvalues();
+    const Eigen::VectorXd values = testing::denseEigen(dense(operators, 41)).values;
     for (Eigen::Index i = 0; i < values.size(); ++i)
       EXPECT_EQ(values[i] < 1e-10, i < operators.component_count) << i << ": " << values[i];
   }
@@ -115,7 +113,7 @@ TEST(Operators, LinearFunctionsHaveTheEnergyOfTheTensor) {
       expected += surface.areas()[f] *
                   (along * along + (g.squaredNorm() - along * along) / (1 + operatorAnisotropy(j)));
     }
-    EXPECT_NEAR(x.dot(dense(operators, j) * x), expected, 1e-12) << "operator " << j;
+    EXPECT_NEAR(x.dot(testing::product(dense(operators, j), x).col(0)), expected, 1e-12) << "operator " << j;
   }
 }
 
@@ -188,11 +186,10 @@ TEST(Operators, HeatSpreadsAlongTheLongAxis) {
             .cwiseSqrt()
             .cwiseInverse();
     const Eigen::MatrixXd a = scale.asDiagonal() * dense(operators, j) * scale.asDiagonal();
-    const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(a);
+    const testing::DenseEigen eigen = testing::denseEigen(a);
     constexpr double kTime = 0.01;  // the response stays away from the border
-    Eigen::VectorXd heat = solver.eigenvectors() * ((-kTime * solver.eigenvalues()).array().exp() *
-                                                    solver.eigenvectors().row(center).transpose().array())
-                                                       .matrix();
+    const Eigen::VectorXd decay = (-kTime * eigen.values).array().exp();
+    Eigen::VectorXd heat = testing::spectralSum(eigen.vectors, decay).col(center);
     heat = heat.array() / scale.array();  // times mass: heat per vertex
     Mat2 covariance = Mat2::Zero();
     for (std::uint32_t v = 0; v < surface.vertexCount(); ++v) {

@@ -1,6 +1,5 @@
 #include "heatskin/operators/routing.h"
 
-#include <Eigen/Eigenvalues>
 #include <gtest/gtest.h>
 
 #include "heatskin/base/parallel.h"
@@ -33,10 +32,10 @@ Soup spheres(int count) {
 /// M^-1/2 A0^+ exp(-tau A0) M^-1/2, whose square Z Z^T estimates; from dense eigenpairs.
 Eigen::MatrixXd denseFilter(const Operators& operators, double time) {
   const auto [a, scale] = testing::denseOperator(operators, kIsotropic);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(a);
-  Eigen::VectorXd values = (-time * solver.eigenvalues()).array().exp() / solver.eigenvalues().array();
+  const testing::DenseEigen eigen = testing::denseEigen(a);
+  Eigen::VectorXd values = (-time * eigen.values).array().exp() / eigen.values.array();
   values.head(operators.component_count).setZero();
-  return scale.asDiagonal() * solver.eigenvectors() * values.asDiagonal() * solver.eigenvectors().transpose();
+  return scale.asDiagonal() * testing::spectralSum(eigen.vectors, values);
 }
 
 TEST(Routing, EqualsTheDensePseudoInverse) {
@@ -48,15 +47,16 @@ TEST(Routing, EqualsTheDensePseudoInverse) {
     const Eigen::Index n = operators.vertex_count;
     // The same Gaussian numbers.
     const std::vector<float> gaussian = gaussianBlock(operators.vertex_count, 128, 0, 0x7E60);
-    const Eigen::MatrixXd expected = denseFilter(operators, RoutingOptions().time) *
-                                     Eigen::Map<const Block>(gaussian.data(), n, 128).cast<double>() /
-                                     std::sqrt(128.0);
+    const Eigen::MatrixXd expected =
+        testing::product(denseFilter(operators, RoutingOptions().time),
+                         Eigen::Map<const Block>(gaussian.data(), n, 128).cast<double>()) /
+        std::sqrt(128.0);
     const Eigen::MatrixXd found = Eigen::Map<const Block>(embedding->values.data(), n, 128).cast<double>();
     // The heat action's tail, amplified no more than the largest mode of the pseudo-inverse, which carries Z.
     EXPECT_LT((found - expected).norm(), 1e-4 * expected.norm()) << soup.name;
     // Mass-weighted mean zero.
     const Eigen::VectorXd mass = Eigen::Map<const Eigen::VectorXd>(operators.mass.data(), n);
-    EXPECT_LT((mass.transpose() * found).cwiseAbs().maxCoeff(), 1e-6);
+    EXPECT_LT(testing::product(mass.transpose(), found).cwiseAbs().maxCoeff(), 1e-6);
   }
 }
 

@@ -3,8 +3,9 @@
 #include <cmath>
 #include <limits>
 
-#include <Eigen/Eigenvalues>
 #include <gtest/gtest.h>
+
+#include "heatskin/operators/test_matrices.h"
 
 namespace heatskin {
 namespace {
@@ -18,15 +19,16 @@ void check(const Eigen::MatrixXd& a, std::size_t first, std::size_t count) {
   const auto n = static_cast<std::size_t>(a.rows());
   std::vector<double> matrix(a.data(), a.data() + a.size());
   const SymmetricEigen eigen = symmetricEigen(n, matrix, first, count);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> truth(a);
-  const double scale = std::max(1e-300, truth.eigenvalues().cwiseAbs().maxCoeff()) * static_cast<double>(n);
+  const testing::DenseEigen truth = testing::denseEigen(a);
+  const double scale = std::max(1e-300, truth.values.cwiseAbs().maxCoeff()) * static_cast<double>(n);
   for (std::size_t i = 0; i < n; ++i)
-    ASSERT_NEAR(eigen.values[i], truth.eigenvalues()[static_cast<Eigen::Index>(i)], kTolerance * scale);
+    ASSERT_NEAR(eigen.values[i], truth.values[static_cast<Eigen::Index>(i)], kTolerance * scale);
   const Eigen::Map<const RowMajor> z(eigen.vectors.data(), a.rows(), static_cast<Eigen::Index>(count));
   const auto identity = Eigen::MatrixXd::Identity(z.cols(), z.cols());
-  EXPECT_LT((z.transpose() * z - identity).cwiseAbs().maxCoeff(), kTolerance * static_cast<double>(n));
+  EXPECT_LT((testing::product(z.transpose(), z) - identity).cwiseAbs().maxCoeff(),
+            kTolerance * static_cast<double>(n));
   const Eigen::Map<const Eigen::VectorXd> values(eigen.values.data() + first, z.cols());
-  EXPECT_LT((a * z - z * values.asDiagonal()).cwiseAbs().maxCoeff(), kTolerance * scale);
+  EXPECT_LT((testing::product(a, z) - z * values.asDiagonal()).cwiseAbs().maxCoeff(), kTolerance * scale);
 }
 
 TEST(SymmetricEigen, AgreesWithEigen) {
@@ -49,9 +51,7 @@ TEST(SymmetricEigen, RepeatedAndGradedEigenvalues) {
   Eigen::VectorXd values(30);
   for (int i = 0; i < 30; ++i)
     values[i] = std::pow(10.0, i / 3 - 5);
-  const Eigen::MatrixXd q =
-      Eigen::HouseholderQR<Eigen::MatrixXd>(Eigen::MatrixXd::Random(30, 30)).householderQ();
-  const Eigen::MatrixXd graded = q * values.asDiagonal() * q.transpose();
+  const Eigen::MatrixXd graded = testing::spectralSum(testing::randomOrthogonal(30), values);
   check(0.5 * (graded + graded.transpose()), 0, 30);
   check(1e-200 * (graded + graded.transpose()), 0, 30);
 }

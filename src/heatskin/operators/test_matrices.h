@@ -2,10 +2,9 @@
 
 // Dense truths for tests of operators.
 
-#include <cmath>
-#include <cstdint>
+#include <cstddef>
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 
 #include "heatskin/operators/operators.h"
 
@@ -17,17 +16,24 @@ struct DenseOperator {
   Eigen::VectorXd scale;
 };
 
-inline DenseOperator denseOperator(const Operators& operators, std::size_t index) {
-  const Eigen::Index n = operators.vertex_count;
-  DenseOperator dense{Eigen::MatrixXd::Zero(n, n), Eigen::VectorXd(n)};
-  for (std::uint32_t v = 0; v < operators.vertex_count; ++v) {
-    dense.scale[v] = 1 / std::sqrt(operators.mass[v]);
-    for (std::uint32_t k = operators.begin[v]; k < operators.begin[v + 1]; ++k) {
-      const std::uint32_t w = operators.columns[k];
-      dense.matrix(v, w) = operators.stiffness[index][k] / std::sqrt(operators.mass[v] * operators.mass[w]);
-    }
-  }
-  return dense;
-}
+DenseOperator denseOperator(const Operators& operators, std::size_t index);
+
+/// Eigenvalues, rising, and eigenvectors (columns) of a symmetric matrix, by Eigen.
+struct DenseEigen {
+  Eigen::VectorXd values;
+  Eigen::MatrixXd vectors;
+};
+
+DenseEigen denseEigen(const Eigen::MatrixXd& matrix);
+
+/// a b. Written with these functions, tests compile Eigen's solver and its product once, not once for every
+/// combination of expressions: that took half a minute.
+Eigen::MatrixXd product(const Eigen::MatrixXd& a, const Eigen::MatrixXd& b);
+
+/// Q diag(values) Q^T of the columns of Q.
+Eigen::MatrixXd spectralSum(const Eigen::MatrixXd& q, const Eigen::VectorXd& values);
+
+/// An orthogonal matrix with nothing special about it.
+Eigen::MatrixXd randomOrthogonal(Eigen::Index size);
 
 }  // namespace heatskin::testing

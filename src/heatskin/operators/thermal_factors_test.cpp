@@ -1,6 +1,5 @@
 #include "heatskin/operators/thermal_factors.h"
 
-#include <Eigen/Eigenvalues>
 #include <gtest/gtest.h>
 
 #include "heatskin/base/parallel.h"
@@ -27,10 +26,9 @@ struct DenseHeat {
 
 DenseHeat denseHeat(const Operators& operators, std::size_t j) {
   const auto [a, scale] = testing::denseOperator(operators, j);
-  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(a);
-  const Eigen::VectorXd decays = (-kTime * solver.eigenvalues()).array().exp();
-  const Eigen::MatrixXd vectors = scale.asDiagonal() * solver.eigenvectors();
-  return {decays, vectors * decays.asDiagonal() * vectors.transpose()};
+  const testing::DenseEigen eigen = testing::denseEigen(a);
+  const Eigen::VectorXd decays = (-kTime * eigen.values).array().exp();
+  return {decays, testing::spectralSum(scale.asDiagonal() * eigen.vectors, decays)};
 }
 
 Eigen::MatrixXd kernelOf(std::size_t vertices, std::size_t rank, const std::vector<float>& factor) {
@@ -38,7 +36,7 @@ Eigen::MatrixXd kernelOf(std::size_t vertices, std::size_t rank, const std::vect
   const Eigen::MatrixXd f = Eigen::Map<const Block>(factor.data(), static_cast<Eigen::Index>(vertices),
                                                     static_cast<Eigen::Index>(rank))
                                 .cast<double>();
-  return f * f.transpose();
+  return testing::product(f, f.transpose());
 }
 
 /// In the norm where exp(-t A) has size 1.
@@ -46,10 +44,7 @@ double spectralError(const Operators& operators, const Eigen::MatrixXd& differen
   const Eigen::VectorXd root =
       Eigen::Map<const Eigen::VectorXd>(operators.mass.data(), difference.rows()).cwiseSqrt();
   const Eigen::MatrixXd weighted = root.asDiagonal() * difference * root.asDiagonal();
-  return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(weighted, Eigen::EigenvaluesOnly)
-      .eigenvalues()
-      .cwiseAbs()
-      .maxCoeff();
+  return testing::denseEigen(weighted).values.cwiseAbs().maxCoeff();
 }
 
 Soup twoParts() {

@@ -4,6 +4,8 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -11,6 +13,7 @@
 
 #include "heatskin/base/fingerprint.h"
 #include "heatskin/operators/preprocessing_cache.h"
+#include "heatskin/pipeline/carried_looks.h"
 #include "heatskin/pipeline/edit_patch.h"
 #include "heatskin/pipeline/rewrite_product.h"
 #include "heatskin/surface/sampling.h"
@@ -29,6 +32,15 @@ constexpr std::size_t kLeastNewKernels = 8;
 /// Points that say how much of the surface is edited.
 constexpr std::size_t kAreaPoints = 50'000;
 
+/// Values of a kernel as bytes.
+void addChannels(const KernelSet& kernels, std::size_t i, std::string& key) {
+  for (std::size_t c = 0; c < kernels.layout.size(); ++c) {
+    char bytes[sizeof(float)];
+    std::memcpy(bytes, kernels.channels.row(i) + c, sizeof(float));
+    key.append(bytes, sizeof(float));
+  }
+}
+
 /// A kernel as bytes, to tell whether it is the same one.
 std::string kernelKey(const KernelSet& kernels, std::size_t i) {
   std::string key;
@@ -43,19 +55,47 @@ std::string kernelKey(const KernelSet& kernels, std::size_t i) {
   for (const float x : {kernels.angles[i], kernels.anisotropies[i], kernels.thresholds[i],
                         kernels.sharpnesses[i], kernels.lengths[i]})
     add(x);
-  for (std::size_t c = 0; c < kernels.layout.size(); ++c)
-    add(kernels.channels.row(i)[c]);
+  addChannels(kernels, i, key);
   return key;
 }
 
-/// Kernels of one set that the other has not.
-std::vector<std::uint32_t> onlyIn(const KernelSet& set, const KernelSet& other) {
+/// The kernels of a product with their values in all looks.
+struct LookedKernels {
+  const KernelSet* kernels;
+  std::span<const ProductLook> looks;
+
+  /// Their values in the variant of a name.
+  const KernelSet& in(const std::string& name) const {
+    for (const ProductLook& look : looks) {
+      if (std::find(look.look.names.begin(), look.look.names.end(), name) != look.look.names.end())
+        return look.kernels;
+    }
+    return *kernels;
+  }
+};
+
+/// Kernels of one product that another one of the same variants has not, in some look.
+std::vector<std::uint32_t> onlyIn(const LookedKernels& set, const LookedKernels& other,
+                                  const std::vector<std::string>& names) {
+  std::vector<std::pair<const KernelSet*, const KernelSet*>> pairs = {{set.kernels, other.kernels}};
+  for (const std::string& name : names) {
+    const std::pair pair(&set.in(name), &other.in(name));
+    if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) pairs.push_back(pair);
+  }
+  const auto key = [&](const auto& of, std::size_t i) {
+    std::string all = kernelKey(*of(pairs[0]), i);
+    for (std::size_t p = 1; p < pairs.size(); ++p)
+      addChannels(*of(pairs[p]), i, all);
+    return all;
+  };
+  const auto mine = [](const auto& pair) { return pair.first; };
+  const auto theirs = [](const auto& pair) { return pair.second; };
   std::map<std::string, std::size_t> there;
-  for (std::size_t i = 0; i < other.size(); ++i)
-    ++there[kernelKey(other, i)];
+  for (std::size_t i = 0; i < other.kernels->size(); ++i)
+    ++there[key(theirs, i)];
   std::vector<std::uint32_t> missing;
-  for (std::uint32_t i = 0; i < set.size(); ++i) {
-    const auto found = there.find(kernelKey(set, i));
+  for (std::uint32_t i = 0; i < set.kernels->size(); ++i) {
+    const auto found = there.find(key(mine, i));
     if (found != there.end() && found->second > 0) {
       --found->second;
     } else {
@@ -88,21 +128,99 @@ std::size_t kernelsForStrokes(const LookEdit& edit, const Surface& surface, cons
   return std::max(kLeastNewKernels, wanted > there ? wanted - there : 0);
 }
 
-Result<EditOutcome> finished(const LoadedProduct& loaded, const KernelSet& kernels,
+/// A look with the operations that change it. The default one comes first and has no names.
+struct PaintedLook {
+  VariantLook look;
+  const ProductLook* source = nullptr;  ///< whose values it had; null: the default's
+  std::vector<std::uint8_t> applies;    // [operations] nonzero: that one does
+  std::optional<KernelTexture> texture;
+  std::optional<LookEdit> edit;  ///< nothing: no operation applies
+  std::unique_ptr<const FitTarget> values, target;
+  KernelSet kernels;
+
+  bool painted() const { return edit.has_value(); }
+  const ConstantFaces& constants(const Product& product) const {
+    return source == nullptr ? product.constants : source->constants;
+  }
+};
+
+/// The looks there will be: variants that have one look and are changed alike stay one.
+Result<std::vector<PaintedLook>> paintedLooks(const LoadedProduct& loaded, std::span<const ProductLook> looks,
+                                              const std::vector<EditOperation>& operations) {
+  const Product& product = loaded.product;
+  const auto contains = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  const auto appliesTo = [&](const std::string& name) {
+    std::vector<std::uint8_t> applies;
+    for (const EditOperation& operation : operations)
+      applies.push_back(!operation.variants || contains(*operation.variants, name) ? 1 : 0);
+    return applies;
+  };
+  std::vector<PaintedLook> result(1);
+  result[0].applies = appliesTo("");
+  // A product that was opened with one of its variants has that look alone.
+  if (!product.asset.variant.empty()) result[0].applies.assign(operations.size(), 1);
+  for (const std::string& name :
+       product.asset.variant.empty() ? product.asset.variants : std::vector<std::string>()) {
+    const auto source = std::find_if(
+        looks.begin(), looks.end(), [&](const ProductLook& look) { return contains(look.look.names, name); });
+    PaintedLook own;
+    own.source = source == looks.end() ? nullptr : &*source;
+    own.applies = appliesTo(name);
+    if (own.source == nullptr && own.applies == result[0].applies) continue;
+    const auto known = std::find_if(result.begin() + 1, result.end(), [&](const PaintedLook& other) {
+      return other.source == own.source && other.applies == own.applies;
+    });
+    if (known != result.end()) {
+      known->look.names.push_back(name);
+      continue;
+    }
+    own.look.names.push_back(name);
+    if (own.source != nullptr) own.look.changes = own.source->look.changes;
+    result.push_back(std::move(own));
+  }
+  for (PaintedLook& look : result) {
+    std::vector<EditOperation> own;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      if (look.applies[i] != 0) own.push_back(operations[i]);
+    }
+    if (!own.empty()) {
+      auto edit = LookEdit::create(std::move(own), *product.surface, product.kernels.layout);
+      if (!edit) return edit.error();
+      look.edit.emplace(std::move(*edit));
+    }
+    look.kernels = look.source == nullptr ? product.kernels : look.source->kernels;
+    look.texture.emplace(look.source == nullptr
+                             ? loaded.texture
+                             : loaded.texture.withValues(look.kernels, look.source->constants));
+  }
+  for (PaintedLook& look : result) {  // they stay where they are from here on
+    look.values = std::make_unique<const TextureTarget>(*look.texture);
+    if (look.painted()) {
+      look.target = std::make_unique<const EditedTarget>(*look.values, *look.edit);
+    } else {
+      look.target = std::make_unique<const TextureTarget>(*look.texture);
+    }
+  }
+  return result;
+}
+
+/// Writes the product with other kernels; `before` are its looks.
+Result<EditOutcome> finished(const LoadedProduct& loaded, std::span<const ProductLook> before,
+                             const KernelSet& kernels, std::vector<VariantKernels> variants,
                              const EditOptions& options, EditOutcome outcome) {
   const Product& product = loaded.product;
-  auto written = replaceKernels(product, kernels, options.open, positionBits(product));
+  auto written = replaceKernels(product, kernels, options.open, positionBits(product), std::move(variants));
   if (!written) return written.error();
   outcome.bytes = std::move(written->bytes);
   outcome.stored.emplace(std::move(written->stored));
   const KernelSet& after = outcome.stored->product.kernels;
-  outcome.kernels_changed = onlyIn(after, product.kernels).size();
+  const auto looks = productLooks(outcome.stored->product);
+  if (!looks) return looks.error();
+  outcome.kernels_changed =
+      onlyIn({&after, *looks}, {&product.kernels, before}, product.asset.variants).size();
   outcome.kernels_kept = after.size() - outcome.kernels_changed;
-  if (!product.variants.empty()) {
-    outcome.notices.push_back({"variants_left_out",
-                               "the values of material variants are left out; those of the default "
-                               "materials are edited"});
-  }
   return outcome;
 }
 
@@ -113,15 +231,22 @@ Result<EditOutcome> applied(const LoadedProduct& loaded, const std::vector<EditO
   Progress& progress = options.open.progress != nullptr ? *options.open.progress : silentProgress();
   const auto edit = LookEdit::create(operations, surface, product.kernels.layout);
   if (!edit) return edit.error();
+  const auto before = productLooks(product);
+  if (!before) return before.error();
+  auto painted = paintedLooks(loaded, *before, operations);
+  if (!painted) return painted.error();
+  std::vector<PaintedLook>& looks = *painted;
+  const auto first_painted =
+      std::find_if(looks.begin(), looks.end(), [](const PaintedLook& look) { return look.painted(); });
+  if (first_painted == looks.end()) return inputError("the edit names no look of the product");
+  // All kernels are in all looks: one of them, the first that changes, says where they go.
+  PaintedLook& lead = *first_painted;
   const std::vector<std::uint8_t> faces = edit->faces();
-  const TextureTarget look(loaded.texture);
-  const EditedTarget target(look, *edit);
-  const RegionTarget brush(target, faces, [&](const SurfacePoint& p) { return edit->weight(p) > 0; });
+  const RegionTarget brush(*lead.target, faces, [&](const SurfacePoint& p) { return edit->weight(p) > 0; });
   const Error nothing = inputError("the edit reaches nothing of the surface");
   if (std::none_of(faces.begin(), faces.end(), [](std::uint8_t f) { return f != 0; })) return nothing;
 
   EditOutcome outcome;
-  std::vector<std::uint8_t> touched(surface.faceCount(), 0);
   std::size_t inside = 0;
   const std::vector<SurfacePoint> points = sampleSurface(surface, kAreaPoints, 1);
   for (const SurfacePoint& p : points)
@@ -129,7 +254,7 @@ Result<EditOutcome> applied(const LoadedProduct& loaded, const std::vector<EditO
   outcome.changed_area = static_cast<double>(inside) / static_cast<double>(points.size());
   outcome.changed_triangles = static_cast<std::size_t>(std::count(faces.begin(), faces.end(), 1));
 
-  KernelSet kernels = product.kernels;
+  KernelSet kernels = lead.kernels;
   const FitConfig config = configFor(product.options, kernels.size(), options.seed);
   outcome.kernels_added =
       addKernels(surface, brush, config, kernelsForStrokes(*edit, surface, kernels), kernels);
@@ -144,33 +269,63 @@ Result<EditOutcome> applied(const LoadedProduct& loaded, const std::vector<EditO
       kernelsInReach(surface, brush, **evaluator, kernels, config, kReachesStroke);
   std::fill(free.begin() + static_cast<std::ptrdiff_t>(product.kernels.size()), free.end(), 1);
   std::vector<std::uint8_t> region = facesInReach(surface, kernels, free, product.options);
-  for (std::size_t f = 0; f < region.size(); ++f) {
+  for (std::size_t f = 0; f < region.size(); ++f)
     region[f] = region[f] != 0 || faces[f] != 0 ? 1 : 0;
-    touched[f] = region[f];
-  }
-  const RegionTarget around(target, std::move(region));
+  const RegionTarget around(*lead.target, region);
   outcome.refit = refitKernels(surface, around, **evaluator, free, config, options.refit, kernels);
-  progress.end();
-  if (outcome.refit.free_kernels == 0) return nothing;
+  if (outcome.refit.free_kernels == 0) {
+    progress.end();
+    return nothing;
+  }
   if (!(outcome.refit.psnr_after > outcome.refit.psnr_before)) {
     // Nothing was to be changed: the look is what was asked for.
-    kernels = product.kernels;
+    kernels = lead.kernels;
+    free.resize(kernels.size());
     outcome.kernels_added = 0;
   }
-  auto done = finished(loaded, kernels, options, std::move(outcome));
+  for (PaintedLook& look : looks) {
+    if (&look == &lead) continue;
+    KernelSet values = withChannelsOf(kernels, look.kernels);
+    const RegionTarget own_around(*look.target, region);
+    solveLook(surface, own_around, **evaluator, free, config, values);
+    look.kernels = std::move(values);
+  }
+  lead.kernels = std::move(kernels);
+  progress.end();
+
+  std::vector<VariantKernels> variants;
+  for (std::size_t l = 1; l < looks.size(); ++l)
+    variants.push_back({looks[l].look, std::move(looks[l].kernels),
+                        primitiveConstants(product, looks[l].constants(product))});
+  auto done = finished(loaded, *before, looks[0].kernels, std::move(variants), options, std::move(outcome));
   if (!done) return done.error();
   const KernelTexture& texture = done->stored->texture;
-  done->surface_psnr = texturePsnr(texture, target, options.samples, options.seed);
+  done->surface_psnr = texturePsnr(texture, *looks[0].target, options.samples, options.seed);
   // Outside of the edit nothing is to change.
-  done->surface_psnr_source = texturePsnr(texture, look, options.samples, options.seed, faces);
+  done->surface_psnr_source = texturePsnr(texture, *looks[0].values, options.samples, options.seed, faces);
+  for (std::size_t l = 1; l < looks.size(); ++l) {
+    const auto now = textureOfVariant(*done->stored, looks[l].look.names.front());
+    if (!now) return now.error();
+    done->variants.push_back(
+        {looks[l].look.names, texturePsnr(*now, *looks[l].target, options.samples, options.seed)});
+  }
   if (patch != nullptr) {
-    const KernelSet& after = done->stored->product.kernels;
+    const auto after_looks = productLooks(done->stored->product);
+    if (!after_looks) return after_looks.error();
+    const LookedKernels after{&done->stored->product.kernels, *after_looks}, old{&product.kernels, *before};
+    const std::vector<std::string>& names = product.asset.variants;
     patch->operations = operations;
-    patch->before = kernelFingerprint(product.kernels);
-    patch->after = kernelFingerprint(after);
-    patch->replaced = onlyIn(after, product.kernels);
+    patch->before = kernelFingerprint(product.kernels, *before);
+    patch->after = kernelFingerprint(*after.kernels, *after_looks);
+    patch->replaced = onlyIn(after, old, names);
+    const std::vector<std::uint32_t> gone = onlyIn(old, after, names);
     patch->restored = product.kernels;
-    patch->restored.select(onlyIn(product.kernels, after));
+    patch->restored.select(gone);
+    for (const ProductLook& look : *before) {
+      KernelSet back = look.kernels;
+      back.select(gone);
+      patch->looks.push_back({look.look.names, look.kernels.mean, std::move(back.channels)});
+    }
   }
   return done;
 }
@@ -178,7 +333,9 @@ Result<EditOutcome> applied(const LoadedProduct& loaded, const std::vector<EditO
 Result<EditOutcome> undone(const LoadedProduct& loaded, const EditPatch& patch, const EditOptions& options) {
   const Product& product = loaded.product;
   if (patch.after.empty()) return inputError("the patch has nothing to undo");
-  if (kernelFingerprint(product.kernels) != patch.after) {
+  const auto looks = productLooks(product);
+  if (!looks) return looks.error();
+  if (kernelFingerprint(product.kernels, *looks) != patch.after) {
     return inputError(messagePrefix(product.asset) +
                       "its kernels are not those that the patch made: it can be undone only where it was the "
                       "last edit");
@@ -210,9 +367,31 @@ Result<EditOutcome> undone(const LoadedProduct& loaded, const EditPatch& patch, 
     std::copy_n(back.channels.row(i), back.layout.size(), kernels.channels.row(before + i));
   }
   if (kernels.size() == 0) return inputError("the patch leaves no kernels");
-  auto done = finished(loaded, kernels, options, EditOutcome());
+  const LookedKernels now{&product.kernels, *looks};
+  std::vector<VariantKernels> variants;
+  for (const EditPatch::Look& restored : patch.looks) {
+    const std::string& name = restored.names.front();
+    const auto found = std::find_if(looks->begin(), looks->end(), [&](const ProductLook& look) {
+      return std::find(look.look.names.begin(), look.look.names.end(), name) != look.look.names.end();
+    });
+    VariantKernels& variant = variants.emplace_back();
+    variant.look.names = restored.names;
+    if (found != looks->end()) variant.look.changes = found->look.changes;
+    variant.constants =
+        primitiveConstants(product, found == looks->end() ? product.constants : found->constants);
+    variant.kernels = kernels;
+    variant.kernels.mean = restored.mean;
+    const KernelSet& values = now.in(name);
+    for (std::size_t i = 0; i < kept.size(); ++i)
+      std::copy_n(values.channels.row(kept[i]), values.layout.size(), variant.kernels.channels.row(i));
+    for (std::size_t i = 0; i < back.size(); ++i)
+      std::copy_n(restored.channels.row(i), back.layout.size(), variant.kernels.channels.row(before + i));
+  }
+  auto done = finished(loaded, *looks, kernels, std::move(variants), options, EditOutcome());
   if (!done) return done.error();
-  if (kernelFingerprint(done->stored->product.kernels) != patch.before)
+  const auto back_again = productLooks(done->stored->product);
+  if (!back_again) return back_again.error();
+  if (kernelFingerprint(done->stored->product.kernels, *back_again) != patch.before)
     return inputError("the patch is damaged: what it restores is not what was there");
   const TextureTarget look(loaded.texture);
   done->surface_psnr_source = texturePsnr(done->stored->texture, look, options.samples, options.seed);
@@ -222,11 +401,17 @@ Result<EditOutcome> undone(const LoadedProduct& loaded, const EditPatch& patch, 
 
 }  // namespace
 
-std::string kernelFingerprint(const KernelSet& kernels) {
+std::string kernelFingerprint(const KernelSet& kernels, std::span<const ProductLook> looks) {
   Fingerprint fingerprint;
   std::string all;
   for (std::size_t i = 0; i < kernels.size(); ++i)
     all += kernelKey(kernels, i);
+  for (const ProductLook& look : looks) {
+    for (const std::string& name : look.look.names)
+      all += name + '\n';
+    for (std::size_t i = 0; i < look.kernels.size(); ++i)
+      addChannels(look.kernels, i, all);
+  }
   fingerprint.add(std::span<const char>(all.data(), all.size()));
   std::string text;
   for (const std::uint8_t byte : fingerprint.value())

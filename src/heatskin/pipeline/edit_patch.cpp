@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "heatskin/io/reference.h"
+#include "heatskin/io/variants.h"
 #include "heatskin/training/trainer_state.h"
 
 namespace heatskin {
@@ -121,8 +123,32 @@ class EditReader {
     return out;
   }
 
+  /// The names of material variants, null for the default materials.
+  void looks(const PatchJson& json, const std::string& where, EditOperation& out) {
+    if (!json.contains("variants")) return;
+    const PatchJson& list = json["variants"];
+    const std::string name = (where.empty() ? "" : where + ".") + "variants";
+    if (!list.is_array() || list.empty() || list.size() > kMaxVariants + 1)
+      return refuse(name, "is not a list of names of material variants");
+    out.variants.emplace();
+    const std::vector<std::string>& known = product_->product.asset.variants;
+    for (const PatchJson& entry : list) {
+      if (entry.is_null()) {
+        out.variants->emplace_back();
+      } else if (!entry.is_string()) {
+        return refuse(name, "is not a list of names of material variants");
+      } else if (std::find(known.begin(), known.end(), entry.get<std::string>()) == known.end()) {
+        return refuse(name,
+                      "the product has no material variant " + quoteForMessage(entry.get<std::string>()));
+      } else {
+        out.variants->push_back(entry.get<std::string>());
+      }
+    }
+  }
+
   void paint(const PatchJson& json, const std::string& where, EditOperation& out) {
     out.kind = EditOperation::Kind::kPaint;
+    looks(json, where, out);
     out.opacity = member(json, "opacity", where, 0, 1, 1);
     if (json.contains("blend")) {
       const auto found = json["blend"].is_string()
@@ -142,6 +168,7 @@ class EditReader {
 
   void recolor(const PatchJson& json, const std::string& where, EditOperation& out) {
     out.kind = EditOperation::Kind::kRecolor;
+    looks(json, where, out);
     out.opacity = member(json, "opacity", where, 0, 1, 1);
     out.hue = member(json, "hue", where, -360, 360, 0);
     out.saturation = member(json, "saturation", where, 0, 100, 1);
@@ -194,6 +221,10 @@ PatchJson operationJson(const EditOperation& operation) {
     json["within"].push_back(std::move(regions));
   }
   add("without", operation.without);
+  if (operation.variants) {
+    for (const std::string& name : *operation.variants)
+      json["variants"].push_back(name.empty() ? PatchJson(nullptr) : PatchJson(name));
+  }
   if (paint) {
     json["blend"] = std::string(kEditBlendNames[static_cast<std::size_t>(operation.blend)]);
     json["values"] = PatchJson::object();
@@ -214,6 +245,40 @@ PatchJson operationJson(const EditOperation& operation) {
 
 constexpr std::size_t kKernelNumbers = 9;  // face, barycentric coordinates, five parameters
 
+/// What restored kernels look like in material variants.
+void readLooks(const PatchJson& json, EditReader& reader, EditPatch& patch) {
+  const std::string where = "undo.variants";
+  const std::size_t channels = patch.restored.layout.size();
+  if (!json.is_array() || json.size() > kMaxVariants) return reader.refuse(where, "is not a list of looks");
+  for (const PatchJson& item : json) {
+    if (!reader.object(item, where, {"names", "mean", "restored"})) return;
+    EditPatch::Look& look = patch.looks.emplace_back();
+    look.channels = {channels, {}};
+    look.channels.resize(patch.restored.size());
+    look.mean.resize(static_cast<Eigen::Index>(channels));
+    if (!item.contains("names") || !item["names"].is_array() || item["names"].empty() ||
+        !item.contains("mean") || !item["mean"].is_array() || item["mean"].size() != channels ||
+        !item.contains("restored") || !item["restored"].is_array() ||
+        item["restored"].size() != patch.restored.size())
+      return reader.refuse(where, "has not the names, the mean and the values of the kernels that come back");
+    for (const PatchJson& name : item["names"]) {
+      if (!name.is_string()) return reader.refuse(where + ".names", "is not a list of names");
+      look.names.push_back(name.get<std::string>());
+    }
+    for (std::size_t c = 0; c < channels; ++c)
+      look.mean[static_cast<Eigen::Index>(c)] =
+          static_cast<float>(reader.number(item["mean"][c], where + ".mean", 0, 1));
+    for (std::size_t i = 0; i < patch.restored.size(); ++i) {
+      const PatchJson& row = item["restored"][i];
+      if (!row.is_array() || row.size() != channels)
+        return reader.refuse(where + ".restored",
+                             "a kernel has another number of values than this texture's");
+      for (std::size_t c = 0; c < channels; ++c)
+        look.channels.row(i)[c] = static_cast<float>(reader.number(row[c], where + ".restored", -1, 1));
+    }
+  }
+}
+
 }  // namespace
 
 Result<std::vector<EditOperation>> parseEdits(std::string_view text, EditFile kind, const std::string& source,
@@ -233,7 +298,7 @@ Result<std::vector<EditOperation>> parseEdits(std::string_view text, EditFile ki
           const std::string where = fmt::format("strokes[{}]", i);
           if (!reader.object(stroke, where,
                              {"at", "path", "triangle", "barycentric", "radius", "hardness", "opacity",
-                              "blend", "values"}))
+                              "blend", "values", "variants"}))
             break;
           EditOperation& operation = operations.emplace_back();
           operation.regions.push_back(reader.region(stroke, where));
@@ -250,9 +315,9 @@ Result<std::vector<EditOperation>> parseEdits(std::string_view text, EditFile ki
       if (!reader.failed() && operation.within.empty() && operation.without.empty())
         reader.refuse("", "includes and excludes nothing");
     }
-  } else if (reader.object(
-                 json, "",
-                 {"hue", "saturation", "levels", "gamma", "table", "opacity", "include", "exclude"})) {
+  } else if (reader.object(json, "",
+                           {"hue", "saturation", "levels", "gamma", "table", "opacity", "variants", "include",
+                            "exclude"})) {
     EditOperation& operation = operations.emplace_back();
     reader.recolor(json, "recolor", operation);
     if (auto within = reader.regions(json, "include", ""); !within.empty())
@@ -283,6 +348,15 @@ std::string patchJson(const EditPatch& patch) {
                     {"after", patch.after},
                     {"replaced", patch.replaced},
                     {"restored", std::move(restored)}};
+    for (const EditPatch::Look& look : patch.looks) {
+      PatchJson rows = PatchJson::array();
+      for (std::size_t i = 0; i < k.size(); ++i)
+        rows.push_back(std::vector<float>(look.channels.row(i), look.channels.row(i) + k.layout.size()));
+      json["undo"]["variants"].push_back(
+          {{"names", look.names},
+           {"mean", std::vector<float>(look.mean.data(), look.mean.data() + look.mean.size())},
+           {"restored", std::move(rows)}});
+    }
   }
   return json.dump(1) + "\n";
 }
@@ -308,7 +382,7 @@ Result<EditPatch> parsePatch(std::string_view text, const std::string& source, c
     const std::string where = fmt::format("operations[{}]", i);
     if (!reader.object(item, where,
                        {"kind", "opacity", "regions", "within", "without", "blend", "values", "hue",
-                        "saturation", "levels", "gamma", "table"}))
+                        "saturation", "levels", "gamma", "table", "variants"}))
       break;
     EditOperation& operation = patch.operations.emplace_back();
     operation.regions = reader.regions(item, "regions", where);
@@ -334,7 +408,7 @@ Result<EditPatch> parsePatch(std::string_view text, const std::string& source, c
       reader.refuse("undo", fmt::format("has no {}", key));
       return std::string();
     };
-    if (reader.object(undo, "undo", {"before", "after", "replaced", "restored"})) {
+    if (reader.object(undo, "undo", {"before", "after", "replaced", "restored", "variants"})) {
       patch.before = text_of("before");
       patch.after = text_of("after");
       if (!undo.contains("replaced") || !undo["replaced"].is_array() || !undo.contains("restored") ||
@@ -371,6 +445,7 @@ Result<EditPatch> parsePatch(std::string_view text, const std::string& source, c
         if (!reader.failed() && !isConsistent(patch.restored, *product.product.surface) &&
             patch.restored.size() > 0)
           reader.refuse("undo.restored", "holds kernels that cannot be on this mesh");
+        if (undo.contains("variants")) readLooks(undo["variants"], reader, patch);
       }
     }
   }

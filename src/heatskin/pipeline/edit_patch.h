@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,14 @@ struct EditPatch {
   std::string before, after;            ///< fingerprints of the kernels; empty: it cannot be undone
   std::vector<std::uint32_t> replaced;  ///< kernels of the edited product that go, increasing
   KernelSet restored;                   ///< kernels that come back
+
+  /// Their values in a look of material variants, and its mean.
+  struct Look {
+    std::vector<std::string> names;
+    ChannelValues mean;     // [C]
+    ChannelTable channels;  // [restored, C]
+  };
+  std::vector<Look> looks;
 };
 
 std::string patchJson(const EditPatch& patch);
@@ -41,10 +50,10 @@ std::string patchJson(const EditPatch& patch);
 Result<EditPatch> parsePatch(std::string_view text, const std::string& source, const LoadedProduct& product,
                              bool with_undo);
 
-/// Of the kernels of a product, as 32 hexadecimal digits.
-std::string kernelFingerprint(const KernelSet& kernels);
+/// Of the kernels of a product and of its looks, as 32 hexadecimal digits.
+std::string kernelFingerprint(const KernelSet& kernels, std::span<const ProductLook> looks = {});
 
-/// Applies operations. The patch that undoes them goes to `patch`, if given.
+/// Applies operations, each in the looks it names. The patch that undoes them goes to `patch`, if given.
 Result<EditOutcome> editLook(const LoadedProduct& product, const std::vector<EditOperation>& operations,
                              const EditOptions& options, EditPatch* patch = nullptr);
 

@@ -37,14 +37,14 @@ struct Reseated {
 };
 
 /// Kernels of unchanged faces in their places, those of others at the nearest ones.
-Reseated reseat(const Product& product, const Surface& surface, const MeshChanges& changes,
-                const Correspondence* there, bool has_lengths) {
+Reseated reseat(const Product& product, const KernelSet& all, const Surface& surface,
+                const MeshChanges& changes, const Correspondence* there, bool has_lengths) {
   const double scale = surface.surfaceFromAsset().scale / product.surface->surfaceFromAsset().scale;
-  Reseated out{product.kernels, {}, 0};
+  Reseated out{all, {}, 0};
   std::vector<std::uint32_t> same, moved;
-  for (std::uint32_t i = 0; i < product.kernels.size(); ++i)
-    (changes.same.face[product.kernels.positions[i].face] != kNone ? same : moved).push_back(i);
-  KernelSet kept = product.kernels;
+  for (std::uint32_t i = 0; i < all.size(); ++i)
+    (changes.same.face[all.positions[i].face] != kNone ? same : moved).push_back(i);
+  KernelSet kept = all;
   kept.select(same);
   out.kernels = reseatKernels(kept, *product.surface, surface, changes.same).kernels;
   if (has_lengths && std::abs(scale - 1) > kSameScale) {
@@ -55,7 +55,7 @@ Reseated reseat(const Product& product, const Surface& surface, const MeshChange
   out.free.assign(same.size(), 0);
   out.dropped = moved.size();
   if (there == nullptr || moved.empty()) return out;
-  KernelSet others = product.kernels;
+  KernelSet others = all;
   others.select(moved);
   const CarriedKernels carried = carryKernels(others, *there, has_lengths);
   const std::size_t before = out.kernels.size();
@@ -95,13 +95,15 @@ std::size_t missingKernels(const Surface& surface, const MeshChanges& changes, c
   return wanted > there + there / 4 ? wanted - there : 0;
 }
 
-/// Groups of channels that primitives have from their materials, as the unchanged faces had them.
-std::vector<std::vector<std::uint32_t>> constantsOf(const Product& product, const Asset& mesh,
-                                                    const Surface& surface, const MeshChanges& changes) {
+/// Groups of channels that primitives have from their materials, as the unchanged faces had them by `faces`,
+/// constants of the product or of one of its looks.
+std::vector<std::vector<std::uint32_t>> constantsOf(const Product& product, const ConstantFaces& faces,
+                                                    const Asset& mesh, const Surface& surface,
+                                                    const MeshChanges& changes) {
   std::vector<std::vector<std::uint32_t>> constants;
   for (const Mesh& m : mesh.meshes)
     constants.emplace_back(m.primitives.size(), 0u);
-  const std::vector<std::vector<std::uint32_t>> before = primitiveConstants(product);
+  const std::vector<std::vector<std::uint32_t>> before = primitiveConstants(product, faces);
   for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
     if (changes.old[f] == kNone) continue;
     const FaceSource &source = surface.sources()[f], &old = product.surface->sources()[changes.old[f]];
@@ -130,6 +132,16 @@ double unchangedPsnr(const KernelTexture& before, const KernelTexture& after, co
                  : std::numeric_limits<double>::infinity();
 }
 
+/// A look of a material variant, with what it is to look like on the changed mesh.
+struct EditedLook {
+  CarriedLook carried;
+  KernelSet kernels;
+  bool everywhere = false;  ///< all values are to be solved for, not only those around the changes
+  std::unique_ptr<const Appearance> appearance;
+  std::unique_ptr<const KernelTexture> texture;
+  std::unique_ptr<const FitTarget> values, target;  ///< no target: nothing to solve for
+};
+
 Result<EditOutcome> edited(const LoadedProduct& loaded, Asset changed, const EditOptions& options) {
   const Product& product = loaded.product;
   const Method method = methodOf(product.options);
@@ -138,17 +150,16 @@ Result<EditOutcome> edited(const LoadedProduct& loaded, Asset changed, const Edi
   EditOutcome outcome;
   auto mesh = meshForKernels(std::move(changed));
   if (!mesh) return mesh.error();
+  const auto source_looks = productLooks(product);
+  if (!source_looks) return source_looks.error();
+  mesh = withVariantNames(std::move(*mesh), variantNames(product.asset, *source_looks));
+  if (!mesh) return mesh.error();
   auto built = buildSurface(*mesh, productSurfaceOptions(method));
   if (!built) return built.error();
   const auto surface = std::make_shared<const Surface>(std::move(*built));
   outcome.notices = mesh->notices;
   for (Notice& notice : surface->notices())
     outcome.notices.push_back(std::move(notice));
-  if (!product.variants.empty()) {
-    outcome.notices.push_back({"variants_left_out",
-                               "the values of material variants are left out; those of the default "
-                               "materials are edited"});
-  }
 
   progress.begin("finding what changed", 0);
   const MeshChanges changes = meshChanges(*product.surface, *surface);
@@ -188,44 +199,98 @@ Result<EditOutcome> edited(const LoadedProduct& loaded, Asset changed, const Edi
   }
   progress.end();
 
-  Reseated reseated = reseat(product, *surface, changes, there.get(), has_lengths);
+  Reseated reseated = reseat(product, product.kernels, *surface, changes, there.get(), has_lengths);
   KernelSet& kernels = reseated.kernels;
   outcome.kernels_dropped = reseated.dropped;
   if (kernels.size() == 0) return inputError(messagePrefix(*mesh) + "no kernel is left on it");
-  if (any_change) {
-    const FitTarget& target = outcome.look_of_mesh ? static_cast<const FitTarget&>(of_mesh) : *carried;
+
+  // The looks of material variants: the same kernels with other values.
+  std::vector<std::unique_ptr<EditedLook>> looks;
+  for (CarriedLook& found : looksOnMesh(*mesh, *source_looks)) {
+    EditedLook& own_look = *looks.emplace_back(std::make_unique<EditedLook>());
+    own_look.carried = std::move(found);
+    const ProductLook* source = own_look.carried.source;
+    own_look.kernels =
+        source == nullptr
+            ? kernels
+            : reseat(product, source->kernels, *surface, changes, there.get(), has_lengths).kernels;
+    if (source == nullptr) continue;
+    // Without the materials that say constant values, kernels have to.
+    own_look.everywhere = own_look.carried.look.changes.empty() && !source->look.changes.empty();
+    if (!any_change && !own_look.everywhere) continue;
+    if (outcome.look_of_mesh && !own_look.carried.look.changes.empty()) {
+      Asset other = *mesh;
+      setLook(other, own_look.carried.look);
+      own_look.appearance = std::make_unique<const Appearance>(other, *surface);
+      own_look.target = std::make_unique<const AppearanceTarget>(
+          *own_look.appearance, fitFilter(product.info), product.kernels.layout);
+      if (!checkSomethingToFit(*surface, *own_look.target)) own_look.target = nullptr;  // factors alone
+      continue;
+    }
+    if (back == nullptr) back = std::make_unique<Correspondence>(*surface, *product.surface);
+    own_look.texture =
+        std::make_unique<const KernelTexture>(loaded.texture.withValues(source->kernels, source->constants));
+    own_look.values = std::make_unique<const TextureTarget>(*own_look.texture);
+    own_look.target = std::make_unique<const CarriedTarget>(*own_look.values, *back);
+  }
+  const bool solve = std::any_of(looks.begin(), looks.end(), [](const auto& l) { return l->everywhere; });
+  if (any_change || solve) {
     const FitConfig config = configFor(product.options, kernels.size(), options.seed);
-    const RegionTarget edit(target, changes.changed);
-    outcome.kernels_added =
-        addKernels(*surface, edit, config, missingKernels(*surface, changes, kernels), kernels);
-    std::vector<std::uint8_t>& free = reseated.free;
-    free.resize(kernels.size(), 1);
     std::optional<PreprocessingCache> own;
     if (options.open.cache == nullptr) own = PreprocessingCache::fromEnvironment();
     auto evaluator = makeEvaluator(*surface, product.options, {&progress, own ? &*own : options.open.cache});
     if (!evaluator) return evaluator.error();
-    if (auto possible = (*evaluator)->check(kernels, 1); !possible)
-      return inputError(possible.error().message, possible.error().code);
-    progress.begin("refitting", 0);
-    const std::vector<std::uint8_t> reach =
-        kernelsInReach(*surface, edit, **evaluator, kernels, config, kReachesEdit);
-    for (std::size_t i = 0; i < free.size(); ++i)
-      free[i] = free[i] != 0 || reach[i] != 0 ? 1 : 0;
-    std::vector<std::uint8_t> region = facesInReach(*surface, kernels, free, product.options);
-    for (std::size_t f = 0; f < region.size(); ++f)
-      region[f] = region[f] != 0 || changes.changed[f] != 0 ? 1 : 0;
-    const RegionTarget around(target, std::move(region));
-    outcome.refit = refitKernels(*surface, around, **evaluator, free, config, options.refit, kernels);
-    outcome.kernels_changed = static_cast<std::size_t>(std::count(free.begin(), free.end(), 1));
-    progress.end();
+    std::vector<std::uint8_t>& free = reseated.free;
+    std::vector<std::uint8_t> region;
+    if (any_change) {
+      const FitTarget& target = outcome.look_of_mesh ? static_cast<const FitTarget&>(of_mesh) : *carried;
+      const RegionTarget edit(target, changes.changed);
+      outcome.kernels_added =
+          addKernels(*surface, edit, config, missingKernels(*surface, changes, kernels), kernels);
+      free.resize(kernels.size(), 1);
+      if (auto possible = (*evaluator)->check(kernels, 1); !possible)
+        return inputError(possible.error().message, possible.error().code);
+      progress.begin("refitting", 0);
+      const std::vector<std::uint8_t> reach =
+          kernelsInReach(*surface, edit, **evaluator, kernels, config, kReachesEdit);
+      for (std::size_t i = 0; i < free.size(); ++i)
+        free[i] = free[i] != 0 || reach[i] != 0 ? 1 : 0;
+      region = facesInReach(*surface, kernels, free, product.options);
+      for (std::size_t f = 0; f < region.size(); ++f)
+        region[f] = region[f] != 0 || changes.changed[f] != 0 ? 1 : 0;
+      const RegionTarget around(target, region);
+      outcome.refit = refitKernels(*surface, around, **evaluator, free, config, options.refit, kernels);
+      outcome.kernels_changed = static_cast<std::size_t>(std::count(free.begin(), free.end(), 1));
+      progress.end();
+    }
+    if (!looks.empty()) progress.begin("values of material variants", looks.size());
+    for (const auto& own_look : looks) {
+      own_look->kernels =
+          own_look->carried.source == nullptr ? kernels : withChannelsOf(kernels, own_look->kernels);
+      if (own_look->target == nullptr) continue;
+      if (own_look->everywhere) {
+        const std::vector<std::uint8_t> all(kernels.size(), 1);
+        solveLook(*surface, *own_look->target, **evaluator, all, config, own_look->kernels);
+      } else {
+        const RegionTarget around(*own_look->target, region);
+        solveLook(*surface, around, **evaluator, free, config, own_look->kernels);
+      }
+    }
+    if (!looks.empty()) progress.end();
   }
   outcome.kernels_kept = kernels.size() - outcome.kernels_changed;
 
   // A mesh with a look of its own is treated as a fit does; otherwise materials decide where they decided
   // before.
   ProductFile file;
-  const auto constants = constantsOf(product, *mesh, *surface, changes);
+  const auto constants = constantsOf(product, product.constants, *mesh, *surface, changes);
   if (!outcome.look_of_mesh) file.constants = &constants;
+  for (const auto& own_look : looks) {
+    VariantKernels& variant =
+        file.variants.emplace_back(VariantKernels{own_look->carried.look, std::move(own_look->kernels)});
+    if (own_look->carried.source != nullptr && !outcome.look_of_mesh)
+      variant.constants = constantsOf(product, own_look->carried.source->constants, *mesh, *surface, changes);
+  }
   file.charts = product.chart_bytes > 0;
   auto written = rewriteProduct(*mesh, surface, kernels, product.options, product.info, file, options.open,
                                 positionBits(product));
@@ -239,6 +304,13 @@ Result<EditOutcome> edited(const LoadedProduct& loaded, Asset changed, const Edi
   } else {
     outcome.surface_psnr =
         carried ? texturePsnr(texture, *carried, options.samples, options.seed) : outcome.surface_psnr_source;
+  }
+  for (const auto& own_look : looks) {
+    if (own_look->target == nullptr) continue;
+    const auto own = textureOfVariant(*outcome.stored, own_look->carried.look.names.front());
+    if (!own) return own.error();
+    outcome.variants.push_back(
+        {own_look->carried.look.names, texturePsnr(*own, *own_look->target, options.samples, options.seed)});
   }
   return outcome;
 }

@@ -9,6 +9,7 @@
 
 #include "heatskin/base/result.h"
 #include "heatskin/io/asset.h"
+#include "heatskin/pipeline/carried_looks.h"
 #include "heatskin/pipeline/pipeline.h"
 #include "heatskin/transfer/refit_kernels.h"
 
@@ -42,13 +43,14 @@ struct EditOutcome {
   std::size_t changed_triangles = 0, removed_triangles = 0;
   bool look_of_mesh = false;
   RefitReport refit;
+  std::vector<LookFigure> variants;  ///< against what was asked for, everywhere
   std::vector<Notice> notices;
 };
 
 /// The product of a mesh that was edited in places. Kernels out of reach of the changes stay as they are, to
 /// the bit (lengths count relative to the longest side: if that has changed, they change with it); those in
-/// reach are fitted anew. Refuses a mesh that has no triangle in common with the product
-/// (error_code::kOtherShape).
+/// reach are fitted anew, in all material variants of the product. Refuses a mesh that has no triangle in
+/// common with the product (error_code::kOtherShape).
 Result<EditOutcome> editMesh(const LoadedProduct& product, Asset changed, const EditOptions& options = {});
 
 }  // namespace heatskin

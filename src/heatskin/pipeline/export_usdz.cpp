@@ -55,33 +55,24 @@ class UsdWriter {
     text_ =
         "#usda 1.0\n(\n    defaultPrim = \"Root\"\n    metersPerUnit = 1\n    upAxis = \"Y\"\n)\n\n"
         "def Xform \"Root\" (\n    kind = \"component\"\n)\n{\n";
-    std::set<std::string> taken = {"Materials"};
-    text_ += "    def Scope \"Materials\"\n    {\n";
-    std::set<std::string> names;
-    for (std::size_t m = 0; m < asset_.materials.size(); ++m) {
-      if (!used(static_cast<int>(m))) continue;
-      materials_[static_cast<int>(m)] =
-          identifier(asset_.materials[m].name, fmt::format("Material_{}", m), names);
-      material(asset_.materials[m], materials_[static_cast<int>(m)]);
+    // Materials and objects are children of the root, so that everything comes along where others refer to
+    // it.
+    std::set<std::string> taken;
+    for (const Instance& instance : asset_.instances) {
+      // In the order of their use: three.js gives the root the first mesh and the first material once more.
+      for (const Primitive& primitive : asset_.meshes[static_cast<std::size_t>(instance.mesh)].primitives) {
+        const int m = primitive.material;
+        if (m < 0 || materials_.contains(m)) continue;
+        const Material& used = asset_.materials[static_cast<std::size_t>(m)];
+        materials_[m] = identifier(used.name, fmt::format("Material_{}", m), taken);
+        material(used, materials_[m]);
+      }
     }
-    text_ += "    }\n";
     for (const Instance& instance : asset_.instances) {
       const Mesh& mesh = asset_.meshes[static_cast<std::size_t>(instance.mesh)];
-      const std::string name = identifier(instance.name.empty() ? mesh.name : instance.name, "Object", taken);
-      text_ += fmt::format("\n    def Xform \"{}\"\n    {{\n", name);
-      // Rows of the matrix are columns of ours: USD multiplies from the left.
-      const auto& t = instance.asset_from_mesh;
-      std::string rows;
-      for (int c = 0; c < 4; ++c)
-        rows += fmt::format("{}({:.17g}, {:.17g}, {:.17g}, {})", c == 0 ? "" : ", ", t(0, c), t(1, c),
-                            t(2, c), c == 3 ? 1 : 0);
-      text_ += fmt::format(
-          "        matrix4d xformOp:transform = ( {} )\n        uniform token[] xformOpOrder = "
-          "[\"xformOp:transform\"]\n",
-          rows);
-      for (std::size_t p = 0; p < mesh.primitives.size(); ++p)
-        primitive(mesh.primitives[p], fmt::format("Mesh_{}", p));
-      text_ += "    }\n";
+      for (const Primitive& part : mesh.primitives)
+        primitive(part, instance.asset_from_mesh,
+                  identifier(instance.name.empty() ? mesh.name : instance.name, "Object", taken));
     }
     text_ += "}\n";
     return std::move(text_);
@@ -93,16 +84,8 @@ class UsdWriter {
   std::size_t meshCount() const { return meshes_; }
 
  private:
-  bool used(int material) const {
-    for (const Mesh& mesh : asset_.meshes) {
-      for (const Primitive& primitive : mesh.primitives) {
-        if (primitive.material == material) return true;
-      }
-    }
-    return false;
-  }
-
-  /// Writes a texture node of the material `path`; false if the use has no image.
+  /// Writes a texture node of the material `path`, called after it and `name`: three.js looks for names in
+  /// the whole file. False if the use has no image.
   bool textureNode(const std::string& path, const char* name, const TextureUse& use, bool srgb,
                    const std::string& scale, const std::string& bias) {
     if (use.texture < 0) return false;
@@ -119,7 +102,7 @@ class UsdWriter {
         "                asset inputs:file = @{1}@\n                token inputs:sourceColorSpace = \"{2}\"\n"
         "                float2 inputs:st.connect = <{3}/st_{4}.outputs:result>\n"
         "                token inputs:wrapS = \"{5}\"\n                token inputs:wrapT = \"{6}\"\n",
-        name, file->second, srgb ? "sRGB" : "raw", path, use.uv_set, wrap(texture.wrap_u),
+        nodeName(path, name), file->second, srgb ? "sRGB" : "raw", path, use.uv_set, wrap(texture.wrap_u),
         wrap(texture.wrap_v));
     if (!scale.empty()) text_ += fmt::format("                float4 inputs:scale = {}\n", scale);
     if (!bias.empty()) text_ += fmt::format("                float4 inputs:bias = {}\n", bias);
@@ -131,7 +114,7 @@ class UsdWriter {
   }
 
   void material(const Material& material, const std::string& name) {
-    const std::string path = fmt::format("/Root/Materials/{}", name);
+    const std::string path = "/Root/" + name;
     sets_.clear();
     std::string inputs;
     text_ += fmt::format(
@@ -140,7 +123,7 @@ class UsdWriter {
         name, path);
     const auto connect = [&](const char* type, const char* input, const char* node, const char* output) {
       inputs += fmt::format("                {} inputs:{}.connect = <{}/{}.outputs:{}>\n", type, input, path,
-                            node, output);
+                            nodeName(path, node), output);
     };
     const auto plain = [&](const char* type, const char* input, const std::string& value) {
       inputs += fmt::format("                {} inputs:{} = {}\n", type, input, value);
@@ -201,6 +184,10 @@ class UsdWriter {
     text_ += "        }\n";
   }
 
+  static std::string nodeName(const std::string& path, const char* name) {
+    return fmt::format("{}_{}", path.substr(path.rfind('/') + 1), name);
+  }
+
   static std::string primvar(int set) { return set == 0 ? "st" : fmt::format("st{}", set); }
 
   template <class Range, class Text>
@@ -215,16 +202,39 @@ class UsdWriter {
     text_ += fmt::format("]{}\n", metadata);
   }
 
-  void primitive(const Primitive& primitive, const std::string& name) {
+  /// An object of its own with points in place: of several meshes in one object three.js sees the first, and
+  /// of transforms only those of objects. For it the material is the object's, too, from which meshes have
+  /// it.
+  void primitive(const Primitive& primitive, const Affine3& place, const std::string& name) {
     constexpr const char* kVertex = " (\n                interpolation = \"vertex\"\n            )";
     const auto material = materials_.find(primitive.material);
-    text_ += fmt::format("\n        def Mesh \"{}\"{}\n        {{\n", name,
+    text_ += fmt::format("\n    def Xform \"{}\"{}\n    {{\n", name,
                          material == materials_.end()
                              ? ""
-                             : " (\n            prepend apiSchemas = [\"MaterialBindingAPI\"]\n        )");
+                             : " (\n        prepend apiSchemas = [\"MaterialBindingAPI\"]\n    )");
+    if (material != materials_.end())
+      text_ += fmt::format("        rel material:binding = </Root/{}>\n\n", material->second);
+    text_ += "        def Mesh \"Mesh\"\n        {\n";
     ++meshes_;
-    Vec3 low = primitive.positions.front(), high = low;
-    for (const Vec3& p : primitive.positions) {
+    std::vector<Vec3> points;
+    for (const Vec3& p : primitive.positions)
+      points.push_back(place * p);
+    // Cofactors turn normals, whatever the scale; a transform may be flat.
+    const Eigen::Matrix3d linear = place.linear();
+    Eigen::Matrix3d cofactors;
+    for (int c = 0; c < 3; ++c)
+      cofactors.col(c) = linear.col((c + 1) % 3).cross(linear.col((c + 2) % 3));
+    const bool mirrors = linear.determinant() < 0;
+    std::vector<Vec3f> normals;
+    for (const Vec3f& n : primitive.normals) {
+      const Vec3 turned = (mirrors ? -1 : 1) * (cofactors * n.cast<double>());
+      normals.push_back((turned.norm() > 0 ? turned.normalized() : turned).cast<float>());
+    }
+    std::vector<std::uint32_t> triangles = primitive.triangles;
+    for (std::size_t t = 0; mirrors && t < triangles.size(); t += 3)
+      std::swap(triangles[t + 1], triangles[t + 2]);
+    Vec3 low = points.front(), high = low;
+    for (const Vec3& p : points) {
       low = low.cwiseMin(p);
       high = high.cwiseMax(p);
     }
@@ -236,11 +246,11 @@ class UsdWriter {
     text_ += "            uniform token subdivisionScheme = \"none\"\n";
     array("int[] faceVertexCounts", std::vector<int>(primitive.triangleCount(), 3),
           [](int n) { return std::to_string(n); });
-    array("int[] faceVertexIndices", primitive.triangles, [](std::uint32_t v) { return std::to_string(v); });
-    array("point3f[] points", primitive.positions, [](const Vec3& p) { return usdTuple(p); });
-    if (primitive.normals.size() == primitive.positions.size())
+    array("int[] faceVertexIndices", triangles, [](std::uint32_t v) { return std::to_string(v); });
+    array("point3f[] points", points, [](const Vec3& p) { return usdTuple(p); });
+    if (normals.size() == points.size())
       array(
-          "normal3f[] normals", primitive.normals, [](const Vec3f& n) { return usdTuple(n); }, kVertex);
+          "normal3f[] normals", normals, [](const Vec3f& n) { return usdTuple(n); }, kVertex);
     for (std::size_t set = 0; set < primitive.uv_sets.size(); ++set) {
       if (primitive.uv_sets[set].empty()) continue;
       // Upwards, from the lower left corner.
@@ -253,9 +263,7 @@ class UsdWriter {
           "color3f[] primvars:displayColor", primitive.colors,
           [](const Vec4f& c) { return usdTuple(Vec3f(c.head<3>())); }, kVertex);
     }
-    if (material != materials_.end())
-      text_ += fmt::format("            rel material:binding = </Root/Materials/{}>\n", material->second);
-    text_ += "        }\n";
+    text_ += "        }\n    }\n";
   }
 
   const Asset& asset_;

@@ -12,6 +12,7 @@
 #include "heatskin/bake/color_image.h"
 #include "heatskin/io/encode_jpeg.h"
 #include "heatskin/io/image.h"
+#include "heatskin/io/variants.h"
 #include "heatskin/product/fallback_colors.h"
 #include "heatskin/surface/sampling.h"
 
@@ -214,6 +215,36 @@ Result<std::vector<FallbackImage>> bakeFallback(const KernelTexture& texture, co
     out.push_back(std::move(*encoded));
   }
   return out;
+}
+
+Result<std::vector<FallbackImage>> bakeFallbacks(const KernelTexture& texture, const Asset& asset,
+                                                 const ProductWriter& writer,
+                                                 std::span<const VariantKernels> variants) {
+  const std::vector<FallbackRequest>& requests = writer.fallbackRequests();
+  std::vector<FallbackImage> images(requests.size());
+  for (std::size_t l = 0; l <= writer.variants().size(); ++l) {
+    std::vector<std::size_t> places;
+    std::vector<FallbackRequest> wanted;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      if (requests[i].look != l) continue;
+      places.push_back(i);
+      wanted.push_back(requests[i]);
+    }
+    if (wanted.empty()) continue;
+    Result<std::vector<FallbackImage>> baked = std::vector<FallbackImage>();
+    if (l == 0) {
+      baked = bakeFallback(texture, asset, wanted);
+    } else {
+      Asset other = asset;
+      setLook(other, variants[l - 1].look);
+      const ProductWriter::Variant& stored = writer.variants()[l - 1];
+      baked = bakeFallback(texture.withValues(stored.kernels, stored.constants), other, wanted);
+    }
+    if (!baked) return baked.error();
+    for (std::size_t i = 0; i < places.size(); ++i)
+      images[places[i]] = std::move((*baked)[i]);
+  }
+  return images;
 }
 
 }  // namespace heatskin

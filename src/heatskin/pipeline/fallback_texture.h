@@ -8,6 +8,7 @@
 #include "heatskin/base/result.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/product/product.h"
+#include "heatskin/product/product_writer.h"
 #include "heatskin/texture/kernel_texture.h"
 
 namespace heatskin {
@@ -26,5 +27,11 @@ inline constexpr int kSmallestFallback = 64, kLargestFallback = 1024;
 Result<std::vector<FallbackImage>> bakeFallback(const KernelTexture& texture, const Asset& asset,
                                                 std::span<const FallbackRequest> requests,
                                                 double* gained = nullptr);
+
+/// The images that `writer` asks for, each with the colours of its look: `texture` is that of the writer, and
+/// `variants` are those it was made with.
+Result<std::vector<FallbackImage>> bakeFallbacks(const KernelTexture& texture, const Asset& asset,
+                                                 const ProductWriter& writer,
+                                                 std::span<const VariantKernels> variants);
 
 }  // namespace heatskin

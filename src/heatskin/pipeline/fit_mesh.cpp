@@ -49,7 +49,7 @@ Result<MeshFitOutcome> fitted(const MeshToFit& mesh, const FitTarget& target, co
   if (!outcome.fit.complete) return outcome;
 
   const ProductInfo info{fmt::format("heatskin {}", kVersion), outcome.config.preset,
-                         outcome.config.train.seed, outcome.config.train.steps,
+                         outcome.config.train.seed, stepsOf(outcome.config),
                          std::string(filterName(outcome.config.train.filter))};
   // The target decides everywhere, whatever the material says.
   std::vector<std::vector<std::uint32_t>> constants;

@@ -13,6 +13,7 @@
 
 #include "heatskin/appearance/appearance_target.h"
 #include "heatskin/appearance/asset_channels.h"
+#include "heatskin/appearance/shading_normals.h"
 #include "heatskin/appearance/variant_target.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/plural.h"
@@ -23,6 +24,7 @@
 #include "heatskin/evaluators/method_traits.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/io/gltf_reader.h"
+#include "heatskin/io/reference.h"
 #include "heatskin/io/variants.h"
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/pipeline/evaluate_product.h"
@@ -239,37 +241,6 @@ Result<void> evaluateVariants(const LoadedAsset& asset, const KernelTexture& tex
   return {};
 }
 
-/// Images for all requests, each with the colours of its look.
-Result<std::vector<FallbackImage>> bakeLooks(const KernelTexture& texture, const LoadedAsset& asset,
-                                             const ProductWriter& writer,
-                                             std::span<const VariantKernels> variants) {
-  const std::vector<FallbackRequest>& requests = writer.fallbackRequests();
-  std::vector<FallbackImage> images(requests.size());
-  for (std::size_t l = 0; l <= writer.variants().size(); ++l) {
-    std::vector<std::size_t> places;
-    std::vector<FallbackRequest> wanted;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      if (requests[i].look != l) continue;
-      places.push_back(i);
-      wanted.push_back(requests[i]);
-    }
-    if (wanted.empty()) continue;
-    Result<std::vector<FallbackImage>> baked = std::vector<FallbackImage>();
-    if (l == 0) {
-      baked = bakeFallback(texture, asset.asset, wanted);
-    } else {
-      Asset other = asset.asset;
-      setLook(other, variants[l - 1].look);
-      const ProductWriter::Variant& stored = writer.variants()[l - 1];
-      baked = bakeFallback(texture.withValues(stored.kernels, stored.constants), other, wanted);
-    }
-    if (!baked) return baked.error();
-    for (std::size_t i = 0; i < places.size(); ++i)
-      images[places[i]] = std::move((*baked)[i]);
-  }
-  return images;
-}
-
 /// A product with a fallback image along coordinates of its own.
 struct AtlasedProduct {
   ProductWriter writer;
@@ -439,8 +410,7 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   // All steps are done: a wish to stop no longer keeps them from becoming a product.
   const bool asked = outcome.fit.stopped_by == StoppedBy::kAsked;
   const ProductInfo info{fmt::format("heatskin {}", kVersion), outcome.config.preset,
-                         outcome.config.train.seed,
-                         asked ? outcome.fit.steps_done : outcome.config.train.steps,
+                         outcome.config.train.seed, asked ? outcome.fit.steps_done : stepsOf(outcome.config),
                          std::string(filterName(outcome.config.train.filter))};
   const bool as_readers_build = asReadersBuild(asset, outcome.config.evaluator.method);
   ProductFile file(job.fallback);
@@ -469,7 +439,7 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
     for (std::size_t n = 0; n < file.variants[v].look.names.size(); ++n)
       outcome.variants[at++].bytes = writer->variants()[v].bytes;
   }
-  auto images = bakeLooks(*texture, asset, *writer, file.variants);
+  auto images = bakeFallbacks(*texture, asset.asset, *writer, file.variants);
   if (!images) return images.error();
   outcome.fallback = job.fallback;
   bool drawn = std::any_of(images->begin(), images->end(), [](const auto& i) { return !i.bytes.empty(); });

@@ -11,6 +11,7 @@
 #include "heatskin/io/variants.h"
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/pipeline/pipeline.h"
+#include "heatskin/product/levels.h"
 
 namespace heatskin {
 namespace {
@@ -88,6 +89,11 @@ Result<LoadedProduct> openProduct(const std::filesystem::path& path, const OpenO
 
 Result<LoadedProduct> openProduct(Asset asset, const OpenOptions& options) {
   Progress& progress = progressOf(options);
+  if (options.level > 0) {
+    auto level = selectLevel(std::move(asset), options.level);
+    if (!level) return level.error();
+    asset = std::move(*level);
+  }
   if (!options.variant.empty()) {
     if (auto selected = selectVariant(asset, options.variant); !selected) return selected.error();
   }

@@ -9,6 +9,7 @@
 #include "heatskin/base/files.h"
 #include "heatskin/evaluation/pictures.h"
 #include "heatskin/io/asset.h"
+#include "heatskin/product/levels.h"
 #include "heatskin/rendering/supersampling.h"
 
 namespace heatskin {
@@ -155,8 +156,14 @@ Result<LoadedFile> openFile(const std::filesystem::path& path, const OpenOptions
   return openFile(std::move(*asset), options);
 }
 
-Result<LoadedFile> openFile(Asset asset, const OpenOptions& options) {
+Result<LoadedFile> openFile(Asset asset, const OpenOptions& given) {
   LoadedFile result;
+  OpenOptions options = given;
+  if (options.level > 0) {
+    auto level = selectLevel(std::move(asset), std::exchange(options.level, 0));
+    if (!level) return level.error();
+    asset = std::move(*level);
+  }
   if (isProduct(asset)) {
     auto fitted = openProduct(std::move(asset), options);
     if (!fitted) return fitted.error();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "heatskin/base/result.h"
+#include "heatskin/pipeline/carried_looks.h"
 #include "heatskin/pipeline/pipeline.h"
 #include "heatskin/transfer/refit_kernels.h"
 
@@ -19,6 +20,8 @@ struct LodOptions {
   double kernel_ratio = 0.5;  ///< kernels, from the level `merge_from` on
   int merge_from = 2;         ///< levels before it have all kernels
   bool refit = true;
+  bool bare = false;  ///< levels after the first with triangles, materials and kernels alone, as joinLevels()
+                      ///< takes them
   std::size_t samples = 200'000;
   std::uint64_t seed = 1;
   bool charts = true;
@@ -39,7 +42,9 @@ struct LodLevel {
   double pixels = 0;           ///< of the distance when the longest side is as high as the screen
   double switch_distance = 0;  ///< from which on the distance is less than a pixel, in units of the asset
   double screen_coverage = 1;  ///< part of the height of the screen that the object then fills
+  bool bare = false;           ///< without the hierarchy, skins and animations of the first level
   RefitReport refit;
+  std::vector<LookFigure> variants;  ///< against those of the first level
 };
 
 struct LodOutcome {
@@ -47,12 +52,14 @@ struct LodOutcome {
   std::vector<Notice> notices;
 };
 
-/// Levels of a product. Levels after the first have positions and materials, but neither hierarchy nor skins
-/// nor animations: a notice says so where the product has them.
+/// Levels of a product: its file with fewer triangles, at some of its own vertices. Where meshes are placed
+/// several times, or their primitives are joined in ways that cannot be kept, levels after the first have
+/// positions and materials, but neither hierarchy nor skins nor animations: LodLevel::bare, and a notice
+/// where the product has them.
 Result<LodOutcome> lodProduct(const LoadedProduct& product, const LodOptions& options = {});
 
-/// All levels in one file: the first one with its kernels, the others (whose kernels stand in as vertex
-/// colours) as its MSFT_lod.
+/// All levels in one file: the first one in the scene, the others as its MSFT_lod, all with kernels
+/// (product/levels.h).
 Result<std::vector<std::uint8_t>> joinLevels(const LodOutcome& outcome);
 
 }  // namespace heatskin

@@ -103,11 +103,14 @@ Result<SurfacePoint> PlainMesh::pointAtVertex(std::uint32_t vertex) const {
   return point;
 }
 
-Result<std::vector<double>> PlainMesh::distances(const SurfacePoint& source, double radius) const {
+Result<std::vector<double>> PlainMesh::distances(const SurfacePoint& source, double radius,
+                                                 const Progress* progress) const {
   const double scale = surface_->surfaceFromAsset().scale;
   ExactGeodesicOptions options;
   options.radius = radius * scale;
+  options.progress = progress;
   const ExactGeodesicOutcome outcome = exactGeodesics(*surface_, source, options);
+  if (outcome.cancelled) return failure("interrupted", error_code::kCancelled);
   if (!outcome.complete)
     return failure("the exact distances take far more work than on other meshes; a smaller radius may help");
   std::vector<double> out(vertexCount(), kInfinite);
@@ -123,7 +126,8 @@ Result<std::vector<double>> PlainMesh::distances(const SurfacePoint& source, dou
   return out;
 }
 
-Result<std::vector<double>> PlainMesh::distancesFromVertex(std::uint32_t vertex, double radius) const {
+Result<std::vector<double>> PlainMesh::distancesFromVertex(std::uint32_t vertex, double radius,
+                                                           const Progress* progress) const {
   if (const auto used = pointAtVertex(vertex); !used) return used.error();
   // Where a mesh was cut at the vertex, all its copies are at distance 0.
   std::vector<double> out(vertexCount(), kInfinite);
@@ -133,7 +137,7 @@ Result<std::vector<double>> PlainMesh::distancesFromVertex(std::uint32_t vertex,
     const std::uint32_t half_edge = surface_->vertexHalfEdge()[v];
     SurfacePoint point{half_edge / 3, Vec3::Zero()};
     point.barycentric[half_edge % 3] = 1;
-    const auto from = distances(point, radius);
+    const auto from = distances(point, radius, progress);
     if (!from) return from.error();
     for (std::size_t i = 0; i < out.size(); ++i)
       out[i] = std::min(out[i], (*from)[i]);

@@ -85,11 +85,14 @@ class PlainMesh {
   const SurfacePointFinder& points() const { return *finder_; }
 
   /// Exact distances along the surface from a point, or from a vertex, to all vertices; infinite where there
-  /// is no way or it is longer than `radius`. Fails for a vertex that no triangle uses.
+  /// is no way or it is longer than `radius`. Fails for a vertex that no triangle uses, and
+  /// (error_code::kCancelled) when `progress`, which may be null, says so.
   Result<std::vector<double>> distances(const SurfacePoint& source,
-                                        double radius = std::numeric_limits<double>::infinity()) const;
-  Result<std::vector<double>> distancesFromVertex(
-      std::uint32_t vertex, double radius = std::numeric_limits<double>::infinity()) const;
+                                        double radius = std::numeric_limits<double>::infinity(),
+                                        const Progress* progress = nullptr) const;
+  Result<std::vector<double>> distancesFromVertex(std::uint32_t vertex,
+                                                  double radius = std::numeric_limits<double>::infinity(),
+                                                  const Progress* progress = nullptr) const;
 
   /// A point just inside of a triangle at the vertex. Fails for a vertex that no triangle uses.
   Result<SurfacePoint> pointAtVertex(std::uint32_t vertex) const;

@@ -35,6 +35,10 @@ struct OpenOptions {
   /// The material variant (KHR_materials_variants) that is shown; empty: the default. Refused
   /// (error_code::kBadRequest) if the file has none of that name. An asset that is fitted has all of them.
   std::string variant;
+
+  /// The level of detail of a product's file that is shown; 0 is its scene. Refused
+  /// (error_code::kBadRequest) if the file has none of that number.
+  std::size_t level = 0;
   Progress* progress = nullptr;  ///< may be null
 
   /// Of the method's preprocessing. Null: PreprocessingCache::fromEnvironment(), whose notices `notify`

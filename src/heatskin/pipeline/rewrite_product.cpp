@@ -23,13 +23,14 @@ std::string messagePrefix(const Asset& asset) {
   return asset.path.empty() ? std::string() : displayPath(asset.path) + ": ";
 }
 
-std::vector<std::vector<std::uint32_t>> primitiveConstants(const Product& product) {
+std::vector<std::vector<std::uint32_t>> primitiveConstants(const Product& product,
+                                                           const ConstantFaces& faces) {
   std::vector<std::vector<std::uint32_t>> constants;
   for (const Mesh& mesh : product.asset.meshes)
     constants.emplace_back(mesh.primitives.size(), 0u);
   for (std::uint32_t f = 0; f < product.surface->faceCount(); ++f) {
     const FaceSource& source = product.surface->sources()[f];
-    const std::uint32_t channels = product.constants.channelsOf(f);
+    const std::uint32_t channels = faces.channelsOf(f);
     std::uint32_t groups = 0;
     for (std::size_t g = 0; g < product.kernels.layout.groups().size(); ++g)
       groups |= (channels >> product.kernels.layout.groups()[g].first & 1u) << g;
@@ -55,7 +56,7 @@ Result<RewrittenProduct> rewriteProduct(const Asset& asset, std::shared_ptr<cons
   if (!texture) return texture.error();
   std::vector<FallbackImage> images;
   if (!writer->fallbackRequests().empty()) {
-    auto baked = bakeFallback(*texture, asset, writer->fallbackRequests());
+    auto baked = bakeFallbacks(*texture, asset, *writer, file.variants);
     if (!baked) return baked.error();
     images = std::move(*baked);
   }
@@ -69,13 +70,15 @@ Result<RewrittenProduct> rewriteProduct(const Asset& asset, std::shared_ptr<cons
 }
 
 Result<RewrittenProduct> replaceKernels(const Product& product, const KernelSet& kernels,
-                                        const OpenOptions& open, int position_bits) {
+                                        const OpenOptions& open, int position_bits,
+                                        std::vector<VariantKernels> variants) {
   const bool textures = std::any_of(product.asset.materials.begin(), product.asset.materials.end(),
                                     [](const Material& m) { return m.base_color.texture >= 0; });
-  const auto constants = primitiveConstants(product);
+  const auto constants = primitiveConstants(product, product.constants);
   ProductFile file(textures ? Fallback::kTexture : Fallback::kVertex);
   file.charts = product.chart_bytes > 0;
   file.constants = &constants;
+  file.variants = std::move(variants);
   return rewriteProduct(product.asset, product.surface, kernels, product.options, product.info, file, open,
                         position_bits);
 }

@@ -17,9 +17,10 @@ namespace heatskin {
 /// "model.glb: ", or nothing for an asset that was made.
 std::string messagePrefix(const Asset& asset);
 
-/// Groups of channels, one bit each, in which the primitives of a product have their material's values;
-/// [meshes][primitives], for ProductFile::constants.
-std::vector<std::vector<std::uint32_t>> primitiveConstants(const Product& product);
+/// Groups of channels, one bit each, in which the primitives of a product have their material's values, by
+/// its constants or those of one of its looks; [meshes][primitives], for ProductFile::constants.
+std::vector<std::vector<std::uint32_t>> primitiveConstants(const Product& product,
+                                                           const ConstantFaces& faces);
 
 struct RewrittenProduct {
   std::vector<std::uint8_t> bytes;  ///< a GLB
@@ -35,9 +36,11 @@ Result<RewrittenProduct> rewriteProduct(const Asset& asset, std::shared_ptr<cons
                                         const OpenOptions& open, int position_bits = 0);
 
 /// The product with other kernels of the same channels, in the same file: what stands in for kernels stays of
-/// its kind, constant parts stay constant. Values of material variants are left out.
+/// its kind, constant parts stay constant. `variants` are the values of material variants; those of others
+/// are left out.
 Result<RewrittenProduct> replaceKernels(const Product& product, const KernelSet& kernels,
-                                        const OpenOptions& open, int position_bits = 0);
+                                        const OpenOptions& open, int position_bits = 0,
+                                        std::vector<VariantKernels> variants = {});
 
 /// Bits of the positions of kernels in the product's file; 0 if it has none.
 int positionBits(const Product& product);

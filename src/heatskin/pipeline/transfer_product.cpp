@@ -38,8 +38,11 @@ struct Target {
   std::shared_ptr<const Surface> surface;
 };
 
-Result<Target> openTarget(Asset mesh, Method method, std::vector<Notice>& notices) {
+Result<Target> openTarget(Asset mesh, Method method, std::span<const std::string> variants,
+                          std::vector<Notice>& notices) {
   auto gltf = meshForKernels(std::move(mesh));
+  if (!gltf) return gltf.error();
+  gltf = withVariantNames(std::move(*gltf), variants);
   if (!gltf) return gltf.error();
   auto surface = buildSurface(*gltf, productSurfaceOptions(method));
   if (!surface) return surface.error();
@@ -78,6 +81,16 @@ Result<void> measure(const CarriedTarget& target, const TransferOptions& options
   const auto evaluation = evaluate(texture, *reference, figures);
   if (!evaluation) return evaluation.error();
   outcome.surface_psnr = evaluation->surface_psnr;
+  return {};
+}
+
+/// The same for a look of the finished product.
+Result<void> measureLook(const CarriedTarget& target, const std::vector<std::string>& names,
+                         const TransferOptions& options, TransferOutcome& outcome) {
+  const auto texture = textureOfVariant(*outcome.stored, names.front());
+  if (!texture) return texture.error();
+  outcome.variants.push_back(
+      {names, texturePsnr(*texture, target, options.samples, options.seed, target.unmatchedFaces())});
   return {};
 }
 
@@ -120,14 +133,12 @@ Result<TransferOutcome> transferKernels(const LoadedProduct& loaded, Asset mesh,
   const Method method = methodOf(product.options);
   Progress& progress = options.open.progress != nullptr ? *options.open.progress : silentProgress();
   TransferOutcome outcome;
-  auto opened = openTarget(std::move(mesh), method, outcome.notices);
+  const auto source_looks = productLooks(product);
+  if (!source_looks) return source_looks.error();
+  auto opened =
+      openTarget(std::move(mesh), method, variantNames(product.asset, *source_looks), outcome.notices);
   if (!opened) return opened.error();
   const Target& onto = *opened;
-  if (!product.variants.empty()) {
-    outcome.notices.push_back({"variants_left_out",
-                               "kernels are carried over with the values of the default materials; those of "
-                               "material variants are left out"});
-  }
 
   progress.begin("finding counterparts", 0);
   const Correspondence back(*onto.surface, *product.surface, options.most_apart);
@@ -161,10 +172,39 @@ Result<TransferOutcome> transferKernels(const LoadedProduct& loaded, Asset mesh,
   if (auto possible = (*evaluator)->check(kernels, 1); !possible)
     return inputError(possible.error().message, possible.error().code);
 
+  // The looks of material variants: the same kernels with other values.
+  struct OtherLook {
+    CarriedLook look;
+    std::unique_ptr<const KernelTexture> texture;
+    std::unique_ptr<const TextureTarget> values;
+    std::unique_ptr<const CarriedTarget> target;
+    KernelSet kernels;
+  };
+  std::vector<OtherLook> looks;
+  for (CarriedLook& found : looksOnMesh(onto.asset, *source_looks)) {
+    OtherLook& other = looks.emplace_back();
+    other.look = std::move(found);
+    const ProductLook* source = other.look.source;
+    if (source == nullptr) continue;
+    other.texture =
+        std::make_unique<const KernelTexture>(loaded.texture.withValues(source->kernels, source->constants));
+    other.values = std::make_unique<const TextureTarget>(*other.texture);
+    other.target = std::make_unique<const CarriedTarget>(*other.values, back);
+    other.kernels =
+        withChannelsOf(kernels, carryKernels(source->kernels, there, traits(method).has_lengths).kernels);
+  }
+
   std::vector<std::uint8_t> free(kernels.size(), 0);
+  bool better = false;
   if (options.refit) {
     progress.begin("looking for what came out wrong", 0);
-    const std::vector<double> errors = errorsAround(*onto.surface, target, **evaluator, kernels, config);
+    std::vector<double> errors = errorsAround(*onto.surface, target, **evaluator, kernels, config);
+    for (const OtherLook& other : looks) {
+      if (other.target == nullptr) continue;
+      const auto there_too = errorsAround(*onto.surface, *other.target, **evaluator, other.kernels, config);
+      for (std::size_t i = 0; i < errors.size(); ++i)
+        errors[i] = std::max(errors[i], there_too[i]);
+    }
     for (std::size_t i = 0; i < free.size(); ++i)
       free[i] = i >= carried_count || errors[i] > kWrong ? 1 : 0;
     const auto wrong = static_cast<double>(std::count(free.begin(), free.end(), 1));
@@ -173,19 +213,33 @@ Result<TransferOutcome> transferKernels(const LoadedProduct& loaded, Asset mesh,
     progress.begin("refitting", 0);
     outcome.refit =
         refitKernels(*onto.surface, target, **evaluator, free, config, options.refit_options, kernels);
+    better = outcome.refit.psnr_after > outcome.refit.psnr_before;
+    for (OtherLook& other : looks) {
+      if (other.target == nullptr) continue;
+      other.kernels = withChannelsOf(kernels, other.kernels);
+      better |= solveLook(*onto.surface, *other.target, **evaluator, free, config, other.kernels);
+    }
     progress.end();
   }
-  outcome.kernels_changed = outcome.refit.psnr_after > outcome.refit.psnr_before ? outcome.refit.free_kernels
-                                                                                 : outcome.kernels_added;
+  outcome.kernels_changed = better ? outcome.refit.free_kernels : outcome.kernels_added;
   outcome.kernels_kept = kernels.size() - outcome.kernels_changed;
 
   const auto constants = noConstants(onto.asset);
-  auto written = rewriteProduct(onto.asset, onto.surface, kernels, product.options, product.info,
-                                fileOf(options, constants), options.open);
+  ProductFile file = fileOf(options, constants);
+  for (OtherLook& other : looks)
+    file.variants.push_back(
+        {other.look.look, other.look.source == nullptr ? kernels : std::move(other.kernels)});
+  auto written =
+      rewriteProduct(onto.asset, onto.surface, kernels, product.options, product.info, file, options.open);
   if (!written) return written.error();
   outcome.bytes = std::move(written->bytes);
   outcome.stored.emplace(std::move(written->stored));
   if (auto measured = measure(target, options, outcome); !measured) return measured.error();
+  for (const OtherLook& other : looks) {
+    if (other.target == nullptr) continue;
+    if (auto done = measureLook(*other.target, other.look.look.names, options, outcome); !done)
+      return done.error();
+  }
   return outcome;
 }
 
@@ -198,7 +252,16 @@ Result<TransferOutcome> fitLook(const LoadedAsset& source, Asset mesh, FitConfig
   }
   Progress& progress = options.open.progress != nullptr ? *options.open.progress : silentProgress();
   TransferOutcome outcome;
-  auto opened = openTarget(std::move(mesh), config.evaluator.method, outcome.notices);
+  const std::vector<VariantLook> source_variants = variantLooks(source.asset);
+  if (source_variants.size() > kMaxLooks) {
+    return inputError(fmt::format("{}has {} material variants that differ, more than {}",
+                                  messagePrefix(source.asset), source_variants.size(), kMaxLooks));
+  }
+  std::vector<ProductLook> source_looks;
+  for (const VariantLook& variant : source_variants)
+    source_looks.push_back({variant, {}, {}});
+  auto opened = openTarget(std::move(mesh), config.evaluator.method, variantNames(source.asset, source_looks),
+                           outcome.notices);
   if (!opened) return opened.error();
   const Target& onto = *opened;
   const AppearanceTarget look(source.appearance, config.train.filter, layout);
@@ -225,15 +288,44 @@ Result<TransferOutcome> fitLook(const LoadedAsset& source, Asset mesh, FitConfig
   if (!fitted) return fitted.error();
   if (!fitted->complete) return failure("interrupted", error_code::kCancelled);
   const ProductInfo info{fmt::format("heatskin {}", kVersion), config.preset, config.train.seed,
-                         config.train.steps, std::string(filterName(config.train.filter))};
+                         stepsOf(config), std::string(filterName(config.train.filter))};
   const auto constants = noConstants(onto.asset);
+  ProductFile file = fileOf(options, constants);
+  // Looks of the mesh that the source does not have keep the default's values.
+  std::vector<CarriedLook> looks = looksOnMesh(onto.asset, source_looks);
+  const auto forLook = [&](const CarriedLook& carried, const auto& use) {
+    Asset other = source.asset;
+    setLook(other, carried.source->look);
+    const Appearance appearance(other, *source.surface);
+    const AppearanceTarget values(appearance, config.train.filter, layout);
+    const CarriedTarget other_target(values, back);
+    return use(other_target);
+  };
+  if (!looks.empty()) progress.begin("values of material variants", looks.size());
+  for (std::size_t l = 0; l < looks.size(); ++l) {
+    VariantKernels& variant = file.variants.emplace_back(VariantKernels{looks[l].look, fitted->kernels});
+    if (looks[l].source != nullptr) {
+      variant.kernels = forLook(looks[l], [&](const CarriedTarget& other) {
+        return solveValues(*fitted->evaluator, fitted->kernels, *onto.surface, target, other, config.train);
+      });
+    }
+    progress.update(l + 1, {});
+  }
+  if (!looks.empty()) progress.end();
   auto written = rewriteProduct(onto.asset, onto.surface, fitted->kernels, config.evaluator.options(), info,
-                                fileOf(options, constants), options.open);
+                                file, options.open);
   if (!written) return written.error();
   outcome.kernels_changed = fitted->kernels.size();
   outcome.bytes = std::move(written->bytes);
   outcome.stored.emplace(std::move(written->stored));
   if (auto measured = measure(target, options, outcome); !measured) return measured.error();
+  for (const CarriedLook& carried : looks) {
+    if (carried.source == nullptr) continue;
+    const Result<void> done = forLook(carried, [&](const CarriedTarget& other) {
+      return measureLook(other, carried.look.names, options, outcome);
+    });
+    if (!done) return done.error();
+  }
   return outcome;
 }
 

@@ -11,6 +11,7 @@
 #include "heatskin/base/result.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/io/image_f.h"
+#include "heatskin/pipeline/carried_looks.h"
 #include "heatskin/pipeline/pipeline.h"
 #include "heatskin/transfer/correspondence.h"
 #include "heatskin/transfer/refit_kernels.h"
@@ -43,6 +44,7 @@ struct TransferOutcome {
   double unmatched_area = 0;         ///< of the mesh, without a counterpart in the source; a part of 1
   double source_unmatched_area = 0;  ///< of the source, without a counterpart in the mesh
   RefitReport refit;
+  std::vector<LookFigure> variants;  ///< of the source, or those that the mesh has, too
   ImageF error_map;
   std::vector<Notice> notices;  ///< of the mesh and of the transfer
 };
@@ -50,13 +52,14 @@ struct TransferOutcome {
 /// A mesh must have counterparts in this part of its area at least: otherwise it is another shape.
 inline constexpr double kLeastInCommon = 0.1;
 
-/// Kernels of a product on another mesh. Everything the mesh's file has besides base colours stays. Refuses a
+/// Kernels of a product on another mesh, with the values of its material variants, whose names the mesh gets.
+/// Everything the mesh's file has besides base colours stays. Refuses a
 /// mesh that has (next to) nothing in common with the product (error_code::kOtherShape).
 Result<TransferOutcome> transferProduct(const LoadedProduct& product, Asset mesh,
                                         const TransferOptions& options = {});
 
-/// Kernels for a mesh that look as `source` does, fitted with `config`; channels are those of `layout`
-/// (fitChannels() of the source).
+/// Kernels for a mesh that look as `source` does, fitted with `config` to its default materials, and values
+/// for its material variants; channels are those of `layout` (fitChannels() of the source).
 Result<TransferOutcome> transferLook(const LoadedAsset& source, Asset mesh, FitConfig config,
                                      const ChannelLayout& layout, const TransferOptions& options = {});
 

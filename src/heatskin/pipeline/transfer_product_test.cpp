@@ -14,6 +14,8 @@
 #include "heatskin/pipeline/edit_product.h"
 #include "heatskin/pipeline/lod_product.h"
 #include "heatskin/pipeline/test_jobs.h"
+#include "heatskin/product/levels.h"
+#include "heatskin/surface/sampling.h"
 
 namespace heatskin::testing {
 namespace {
@@ -176,6 +178,35 @@ TEST(LodProduct, LevelsHaveFewerTrianglesAndKernels) {
       << "only the first level is in the scene";
   const std::string text(joined->begin(), joined->end());
   EXPECT_NE(text.find("MSFT_lod"), std::string::npos);
+
+  // Every level is the separate file's, to the bit.
+  for (std::size_t l = 1; l < 3; ++l) {
+    auto file = readGltfBytes(*joined, "joined.glb");
+    ASSERT_TRUE(file);
+    EXPECT_EQ(*levelCount(*file), 3u);
+    OpenOptions chosen = quietly();
+    chosen.level = l;
+    const auto level = openProduct(std::move(*file), chosen);
+    ASSERT_TRUE(level) << level.error().message;
+    EXPECT_EQ(level->product.surface->faceCount(), levels[l].triangles);
+    const LoadedProduct& separate = *levels[l].stored;
+    EXPECT_EQ(level->product.kernels.channels.values, separate.product.kernels.channels.values);
+    EXPECT_GT(level->product.chart_bytes, 0u);
+    const std::vector<SurfacePoint> points = sampleSurface(*separate.product.surface, 500, 2);
+    std::vector<Vec3f> a(points.size()), b(points.size());
+    level->texture.colors(points, a);
+    separate.texture.colors(points, b);
+    for (std::size_t i = 0; i < points.size(); ++i)
+      EXPECT_LT((a[i] - b[i]).cwiseAbs().maxCoeff(), 1e-3f / 255);
+  }
+  OpenOptions none = quietly();
+  none.level = 3;
+  const auto missing = openProduct(*readGltfBytes(*joined, "joined.glb"), none);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().kind, ErrorKind::kUsage);
+  const auto plain = openProduct(*readGltfBytes(levels[1].bytes, "level.glb"), none);
+  ASSERT_FALSE(plain);
+  EXPECT_NE(plain.error().message.find("no levels"), std::string::npos);
 }
 
 /// The kernel of `before` on the same triangle with all its numbers, up to the frame of the face.
@@ -301,6 +332,58 @@ TEST(EditLook, RecolorsARegion) {
   EXPECT_GT(outcome->surface_psnr, 28);
   EXPECT_GT(outcome->kernels_kept, 0u);
 }
+
+/// Products of the other methods go the same ways: refits are with their evaluators.
+class OtherMethods : public ::testing::TestWithParam<Method> {
+ protected:
+  static LoadedProduct product() {
+    FitJob job = smallJob(GetParam());
+    job.config.train.steps = 60;
+    job.evaluate = false;
+    const auto asset = openAssetToFit(coloredSphere(3), GetParam(), quietly());
+    auto outcome = fitProduct(*asset, job);
+    EXPECT_TRUE(outcome) << outcome.error().message;
+    return std::move(*outcome->stored);
+  }
+};
+
+TEST_P(OtherMethods, AreTransferredSimplifiedAndEdited) {
+  const LoadedProduct before = product();
+  const auto moved = transferProduct(before, bare(bumpySphere(2, 0.2, 1)), quickTransfer());
+  ASSERT_TRUE(moved) << moved.error().message;
+  EXPECT_EQ(methodOf(moved->stored->product.options), GetParam());
+  // Their responses are approximations that depend on the mesh: 32 random vectors, 40 modes.
+  EXPECT_GT(moved->surface_psnr_source, 20);
+  EXPECT_GT(moved->refit.psnr_after, moved->refit.psnr_before);
+
+  LodOptions options;
+  options.levels = 2;
+  options.samples = 4000;
+  options.open = quietly();
+  const auto levels = lodProduct(before, options);
+  ASSERT_TRUE(levels) << levels.error().message;
+  EXPECT_GT(levels->levels[1].surface_psnr_source, 20);
+  const auto joined = joinLevels(*levels);
+  ASSERT_TRUE(joined) << joined.error().message;
+  OpenOptions chosen = quietly();
+  chosen.level = 1;
+  EXPECT_TRUE(openProduct(*readGltfBytes(*joined, "joined.glb"), chosen));
+
+  Soup soup = bumpySphere(3, 0.2, 1);
+  for (Vec3& p : soup.positions) {
+    if ((p.normalized() - Vec3::Ones().normalized()).norm() < 0.2) p *= 0.97;
+  }
+  const auto edited = editMesh(before, bare(soup), quickEdit());
+  ASSERT_TRUE(edited) << edited.error().message;
+  EXPECT_GT(edited->changed_triangles, 0u);
+  EXPECT_GT(edited->surface_psnr, 25);
+
+  const auto painted = editLook(before, strokes(kRedDot), quickEdit());
+  ASSERT_TRUE(painted) << painted.error().message;
+  EXPECT_GT(painted->refit.psnr_after, painted->refit.psnr_before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, OtherMethods, ::testing::Values(Method::kThermal, Method::kSpectral));
 
 TEST(EditLook, RefusesBadInput) {
   const auto refused = [](const std::string& text, EditFile kind = EditFile::kStrokes) {

@@ -244,6 +244,7 @@ Result<Product> decode(Asset asset, std::optional<Method> evaluated_with,
   product.options = extension->options;
   product.info = extension->info;
   product.model_bytes = view->bytes.size();
+  if (!asset.variants.empty()) product.stored = std::make_shared<const RawExtension>(*raw);
   product.notices = asset.notices;
   for (Notice& notice : surface->notices())
     product.notices.push_back(std::move(notice));
@@ -486,6 +487,64 @@ Result<Product> decodeProduct(Asset asset, std::optional<Method> evaluated_with)
   } catch (const std::exception& problem) {
     return inputError(name + problem.what());
   }
+}
+
+Result<std::vector<ProductLook>> productLooks(const Product& product) {
+  std::vector<ProductLook> looks;
+  if (product.stored == nullptr || !product.asset.variant.empty()) return looks;
+  const RawExtension& raw = *product.stored;
+  const auto extension = readExtension(raw.json);
+  if (!extension) return extension.error();
+  const auto bytesAt = [&](std::size_t index) -> std::span<const std::uint8_t> {
+    for (const RawExtension::View& view : raw.views) {
+      if (view.index == index) return view.bytes;
+    }
+    return {};
+  };
+  // Names that have the same materials and the same values are one look.
+  struct Key {
+    const StoredValues* values = nullptr;
+    std::vector<VariantLook::Change> changes;
+
+    bool operator==(const Key&) const = default;
+  };
+  const std::vector<VariantLook> by_material = variantLooks(product.asset);
+  std::vector<Key> keys;
+  for (const std::string& name : product.asset.variants) {
+    const auto has_name = [&](const std::vector<std::string>& names) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    Key key;
+    for (const StoredValues& values : extension->variants) {
+      if (has_name(values.names)) key.values = &values;
+    }
+    for (const VariantLook& look : by_material) {
+      if (has_name(look.names)) key.changes = look.changes;
+    }
+    if (key == Key()) continue;
+    const auto known = std::find(keys.begin(), keys.end(), key);
+    const auto at = static_cast<std::size_t>(known - keys.begin());
+    if (known == keys.end()) {
+      looks.push_back({{{}, key.changes}, {}, {}});
+      keys.push_back(std::move(key));
+    }
+    looks[at].look.names.push_back(name);
+  }
+  Asset other = looks.empty() ? Asset() : product.asset;
+  for (std::size_t l = 0; l < looks.size(); ++l) {
+    ProductLook& look = looks[l];
+    look.kernels = product.kernels;
+    if (const StoredValues* values = keys[l].values) {
+      auto kernels = unpackKernels(*extension, bytesAt(extension->buffer_view), product.asset,
+                                   *product.surface, values, bytesAt(values->buffer_view));
+      if (!kernels) return kernels.error().prefixed(fmt::format("{}: ", kExtensionName));
+      look.kernels = std::move(*kernels);
+    }
+    setLook(other, look.look);
+    look.constants = constantFaces(other, *product.surface, extension->constant_materials, extension->layout);
+    unsetLook(other, product.asset, look.look);
+  }
+  return looks;
 }
 
 Result<Product> loadProduct(const std::filesystem::path& path) {

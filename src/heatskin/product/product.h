@@ -66,8 +66,12 @@ struct FallbackImage {
 
 /// Values of kernels in some material variants.
 struct VariantKernels {
-  VariantLook look;   ///< of the asset
+  VariantLook look;   ///< of the asset; without changes: the kernels alone look different
   KernelSet kernels;  ///< those of the product with other values and another mean
+
+  /// As ProductFile::constants, which has to be there, too: of primitives with their materials of this look;
+  /// empty: those of ProductFile.
+  std::vector<std::vector<std::uint32_t>> constants = {};
 };
 
 /// How a product is written.
@@ -129,6 +133,9 @@ struct Product {
   std::vector<std::string> variants;
   std::size_t variant_bytes = 0;
 
+  /// Where the values of these are, for productLooks(); null: the file has no material variants.
+  std::shared_ptr<const RawExtension> stored;
+
   /// What that buffer says, for Preparation::supports; null: there is none.
   std::shared_ptr<const local::StoredSupports> supports;
   double bytesPerKernel() const {
@@ -136,6 +143,17 @@ struct Product {
   }
   std::vector<Notice> notices;  ///< of the reader, then of the surface
 };
+
+/// The texture of a product in some of its material variants, for KernelTexture::withValues().
+struct ProductLook {
+  VariantLook look;  ///< of the product's asset; may be without changes: other kernels on the same materials
+  KernelSet kernels;
+  ConstantFaces constants;
+};
+
+/// All looks of a product that differ from its default one, in the order of their first names. None if the
+/// product was read with one of its variants: that one counts then.
+Result<std::vector<ProductLook>> productLooks(const Product& product);
 
 /// True if the asset carries HSK_kernel_texture.
 bool isProduct(const Asset& asset);

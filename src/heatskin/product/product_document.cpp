@@ -184,7 +184,17 @@ Result<ProductDocument> ProductDocument::create(const Asset& asset, const Surfac
   MaterialStripper stripper(
       impl->document, *input, layout,
       [&](std::size_t mesh, std::size_t primitive, int material) -> std::uint32_t {
-        if (file.constants != nullptr) return (*file.constants)[mesh][primitive];
+        if (file.constants != nullptr) {
+          if (material != input->meshes[mesh].primitives[primitive].material) {
+            const VariantLook::Change change{mesh, primitive, material};
+            for (const VariantKernels& variant : file.variants) {
+              if (!variant.constants.empty() &&
+                  std::binary_search(variant.look.changes.begin(), variant.look.changes.end(), change))
+                return variant.constants[mesh][primitive];
+            }
+          }
+          return (*file.constants)[mesh][primitive];
+        }
         if (!keep_constants) return 0;
         return constantGroups(*input, input->meshes[mesh].primitives[primitive], material, layout);
       },

@@ -443,6 +443,27 @@ void readVariants(Reader& root, bool strict, std::optional<Error>& error, Produc
   }
 }
 
+/// `strict`: unknown properties are refused.
+void readLevels(Reader& root, bool strict, std::optional<Error>& error, ProductExtension& extension) {
+  const Json* list = root.property("levels");
+  if (list == nullptr) return;
+  if (!list->is_array() || list->empty() || list->size() > kMaxLevels)
+    return root.refuse(fmt::format("levels must be an array of 1 to {} objects", kMaxLevels));
+  for (std::size_t l = 0; l < list->size() && !error; ++l) {
+    Reader reader(&(*list)[l], fmt::format("levels[{}]", l), error);
+    ProductExtension::Level& level = extension.levels.emplace_back();
+    reader.size("node", level.node, 0, std::numeric_limits<std::uint32_t>::max());
+    const Json* own = reader.property("extension");
+    if (error) return;
+    if (!own->is_object() || own->contains("levels"))
+      return reader.refuse("extension must be an object without levels");
+    level.json = own->dump();
+    if (const auto read = readExtension(level.json); !read)
+      return reader.refuse("extension: " + read.error().message);
+    if (strict) reader.finish();
+  }
+}
+
 }  // namespace
 
 std::string writeExtension(const ProductExtension& extension) {
@@ -573,6 +594,8 @@ Result<ProductExtension> readExtension(const std::string& text) {
   }
   if (!extension.records && (*version)[1] >= kVariantsMinor && root.has("variants"))
     readVariants(root, !newer, error, extension);
+  if (!extension.records && (*version)[1] >= kLevelsMinor && root.has("levels"))
+    readLevels(root, !newer, error, extension);
   if (auto suits = checkChannels(method, extension.layout); !error && !suits)
     root.refuse("channels: " + suits.error().message);
 

@@ -22,10 +22,14 @@ namespace heatskin {
 inline constexpr const char* kExtensionName = "HSK_kernel_texture";
 
 /// Readers refuse another major version. A larger minor version only adds properties that may be ignored.
-inline constexpr int kFormatMajor = 2, kFormatMinor = 3;
+inline constexpr int kFormatMajor = 2, kFormatMinor = 4;
 
 /// Read as well: kernels in records, without lengths, of base_color alone.
 inline constexpr int kRecordsMajor = 1, kRecordsMinor = 1;
+
+/// Levels of detail came with this minor version; a file has so many at most.
+inline constexpr int kLevelsMinor = 4;
+inline constexpr std::size_t kMaxLevels = 64;
 
 /// Values of kernels in some material variants, since 2.2.
 struct StoredValues {
@@ -49,6 +53,14 @@ struct ProductExtension {
   ConstantMaterials constant_materials;  ///< only where materials define every channel of the layout
   std::optional<ChartsHeader> charts;    ///< since 2.1; on a proxy since 2.3
   std::vector<StoredValues> variants;    ///< no name twice
+
+  /// Of detail, since 2.4 (product/levels.h): nodes in the place of the scene's, with an extension of their
+  /// own.
+  struct Level {
+    std::size_t node = 0;
+    std::string json;
+  };
+  std::vector<Level> levels;
   ProductInfo info;
 };
 

@@ -330,6 +330,31 @@ TEST(ProductExtension, ChartsComeBack) {
   EXPECT_NE(refusal(Json::parse(writeExtension(e))).find("belongs to the method local"), std::string::npos);
 }
 
+TEST(ProductExtension, LevelsAreCheckedLikeTheExtensionItself) {
+  const Json plain = Json::parse(writeExtension(unusual()));
+  Json json = plain;
+  json["version"] = "2.4";
+  json["levels"] = {{{"node", 7}, {"extension", plain}}};
+  const auto read = readExtension(json.dump());
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->levels.size(), 1u);
+  EXPECT_EQ(read->levels[0].node, 7u);
+  EXPECT_EQ(writeExtension(*readExtension(read->levels[0].json)), writeExtension(unusual()));
+  const auto refused = [&](const char* place, const Json& value) {
+    Json wrong = json;
+    wrong[Json::json_pointer(place)] = value;
+    return refusal(wrong);
+  };
+  EXPECT_NE(refused("/levels/0/node", -1).find("levels[0]"), std::string::npos);
+  EXPECT_NE(refused("/levels/0/extension/kernels/count", 0).find("levels[0]"), std::string::npos);
+  EXPECT_NE(refused("/levels/0/extension", json).find("levels[0]"), std::string::npos) << "levels of levels";
+  EXPECT_NE(refused("/levels/0/surprise", 1).find("surprise"), std::string::npos);
+  EXPECT_NE(refused("/levels", Json::array()).find("levels"), std::string::npos);
+  EXPECT_NE(refused("/levels", Json(std::vector<Json>(65, json["levels"][0]))).find("levels"),
+            std::string::npos);
+  EXPECT_NE(refused("/version", "2.3").find("unknown property 'levels'"), std::string::npos);
+}
+
 TEST(ProductExtension, ChartsOnAProxyComeBackUnderAnotherName) {
   ProductExtension e = unusual();
   e.charts = {9, 1000, 20, 3, ProxyHeader{50, 90, 2, 700}};

@@ -435,6 +435,12 @@ TrainOptions trainOptions(const FitConfig& config) {
   return options;
 }
 
+int stepsOf(const FitConfig& config) {
+  TrainOptions options = trainOptions(config);
+  followBudget(options);
+  return options.steps;
+}
+
 Result<void> checkConfig(const FitConfig& config) {
   const std::size_t start = config.train.start.kernels, most = config.train.density.max_kernels;
   if (start > most) {

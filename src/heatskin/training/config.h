@@ -153,8 +153,8 @@ struct TrainOptions {
   int solves = 0;  ///< for the kernels' values (channel_solve.h), evenly over the steps, the last at the end
 };
 
-/// Batch, pool and initial kernels that are 0 get the values that belong to the budget (docs/fitting.md):
-/// each kernel then sees as many samples, whatever the budget.
+/// Batch, pool, initial kernels and steps that are 0 get the values that belong to the budget
+/// (docs/fitting.md): each kernel then sees as many samples in a step, whatever the budget.
 void followBudget(TrainOptions& options);
 
 struct FitConfig {
@@ -165,6 +165,9 @@ struct FitConfig {
 
 /// `config.train` with what depends on the method settled, for a Trainer: that one does not know the method.
 TrainOptions trainOptions(const FitConfig& config);
+
+/// The steps of a fit, or of each of its stages: `config.train.steps`, or what follows from the budget.
+int stepsOf(const FitConfig& config);
 
 /// Names of the built-in presets: `default` first.
 std::vector<std::string> presetNames();

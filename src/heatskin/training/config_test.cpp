@@ -171,7 +171,7 @@ TEST(Config, WrongAssignmentsAreUsageErrorsAndChangeNothing) {
            {"steps=", "integer"},
            {"steps=5.5", "integer"},
            {"steps=5x", "integer"},
-           {"steps=0", "1 .. 10000000"},
+           {"steps=-1", "0 .. 10000000"},
            {"steps=99999999999999999999", "integer"},
            {"seed=-1", "9223372036854775807"},
            {"seed=9223372036854775808", "integer"},

@@ -47,11 +47,14 @@ inline constexpr double kCommonBytes = 100;   ///< of kernels in a file, however
 inline constexpr double kCautiousBytes = 16;  ///< of a kernel, before its size is known
 
 // Density::kBudget.
-inline constexpr double kCovered = 0.5;       ///< weight sum from which a place counts as covered
-inline constexpr double kCoverUntil = 0.95;   ///< uncovered places get kernels until here
-inline constexpr int kFillRounds = 6;         ///< for what is uncovered after the last step, at most
-inline constexpr double kFilled = 2e-4;       ///< of the kernels: with fewer new ones, all is covered
-inline constexpr std::size_t kProbes = 8192;  ///< points at which errors are looked up, at least
+inline constexpr double kCovered = 0.5;        ///< weight sum from which a place counts as covered
+inline constexpr double kCoverUntil = 0.95;    ///< uncovered places get kernels until here
+inline constexpr int kFillRounds = 6;          ///< for what is uncovered after the last step, at most
+inline constexpr int kGapRounds = 5;           ///< for what is left of gaps then, at most
+inline constexpr std::size_t kGapProbes = 20;  ///< for each kernel: gaps are smaller than kernels
+inline constexpr double kGapsLeft = 1e-4;      ///< of the probes: with fewer in gaps, all is covered
+inline constexpr double kFilled = 2e-4;        ///< of the kernels: with fewer new ones, all is covered
+inline constexpr std::size_t kProbes = 8192;   ///< points at which errors are looked up, at least
 
 // Solves for the values of kernels (channel_solve.h): probes for each kernel; solves that the last one is the
 // mean of.

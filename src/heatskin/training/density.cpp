@@ -18,9 +18,6 @@
 namespace heatskin {
 namespace {
 
-/// A channel that is off by more than this is wrong: twice the rounding of 8 bits.
-constexpr float kWrong = 2.0f / 255;
-
 /// Kernels for a region per kernel that would cover it if none overlapped: discs that cover a plane take 1.21
 /// times their area, and drawn places are no lattice.
 constexpr double kOverlap = 1.5;
@@ -102,14 +99,11 @@ class Cover {
   /// `enough` is the weight sum from which a probe is covered.
   Cover(const KernelSet& kernels, Probes probes, double enough)
       : kernels_(kernels), probes_(std::move(probes)), enough_(static_cast<float>(enough)) {
-    const std::size_t count = probes_.size();
     for (const ChannelGroup& group : kernels.layout.groups()) {
       std::fill_n(groups_.begin() + static_cast<std::ptrdiff_t>(group.first), group.count, &group);
       if (group.isTangent()) tangents_.push_back(group.first);
     }
-    uncovered_.resize(count);
-    for (std::size_t i = 0; i < count; ++i)
-      uncovered_[i] = probes_.weights[i] < enough_ && wrong(probes_.errors.row(i)) ? 1 : 0;
+    uncovered_ = uncoveredProbes(probes_, kernels.layout, enough_);
     std::vector<std::uint32_t> covers(kernels.size(), 0);
     for (const Influence& influence : probes_.influences)
       covers[influence.kernel] += influence.weight >= enough_ ? 1 : 0;
@@ -156,7 +150,7 @@ class Cover {
         const float without = kernels_.mean[static_cast<Eigen::Index>(c)] + sum / std::max(weight, 1.0f);
         errors[c] = (without - probes_.targets.row(place.probe)[c]) * seenOf(place.probe, c);
       }
-      if (wrong(errors.data())) return false;
+      if (visiblyWrong(errors.data(), kernels_.layout)) return false;
     }
     for (const Place& place : touched) {
       const float* values = valuesAt(kernel, place, turned);
@@ -241,18 +235,6 @@ class Cover {
     std::uint32_t probe, influence;
     float weight;
   };
-
-  /// Whether a row of errors is; vectors by their lengths, whatever their frame is.
-  bool wrong(const float* errors) const {
-    if (tangents_.empty())
-      return std::any_of(errors, errors + probes_.sums.channels,
-                         [](float e) { return std::abs(e) > kWrong; });
-    Values lengths{};
-    std::copy_n(errors, probes_.sums.channels, lengths.begin());
-    for (const std::size_t c : tangents_)
-      lengths[c] = lengths[c + 1] = std::hypot(errors[c], errors[c + 1]);
-    return std::any_of(lengths.begin(), lengths.end(), [](float e) { return std::abs(e) > kWrong; });
-  }
 
   /// The values of a kernel as a probe sees them; `memory` for them where they are turned.
   const float* valuesAt(std::uint32_t kernel, const Place& place, Values& memory) const {

@@ -157,6 +157,7 @@ class FitRun {
         control_(control),
         progress_(control.progress != nullptr ? *control.progress : silentProgress()),
         train_(trainOptions(config)),
+        steps_(stepsOf(config)),
         name_(displayPath(control.checkpoint)) {}
 
   Result<FitResult> run() {
@@ -294,7 +295,7 @@ class FitRun {
     Account account{result_.history, trainer.stepsDone()};
     progress_.begin(
         train_.budget.automatic ? fmt::format("fitting, stage {}", stages().size() + 1) : "fitting",
-        static_cast<std::size_t>(train_.steps));
+        static_cast<std::size_t>(steps_));
     if (trainer.stepsDone() > 0) progress_.update(static_cast<std::size_t>(trainer.stepsDone()), "resumed");
     takeSteps(trainer, account);
     result_.complete = trainer.finished() || ended_;
@@ -309,7 +310,7 @@ class FitRun {
     return Stage::kRan;
   }
 
-  std::size_t stepsBefore() { return stages().size() * static_cast<std::size_t>(train_.steps); }
+  std::size_t stepsBefore() { return stages().size() * static_cast<std::size_t>(steps_); }
 
   /// What a stage adds to the history of those before it.
   struct Account {
@@ -377,7 +378,7 @@ class FitRun {
         account.note(trainer, result_.history);
         FitMoment moment;
         moment.step = trainer.stepsDone();
-        moment.steps = train_.steps;
+        moment.steps = steps_;
         moment.stage = stages().size();
         moment.loss = report.loss;
         moment.psnr = report.psnr;
@@ -411,6 +412,7 @@ class FitRun {
   const FitControl& control_;
   Progress& progress_;
   const TrainOptions train_;
+  const int steps_;         // of each stage
   const std::string name_;  // of the checkpoint, in messages
   Checkpoint checkpoint_;
   FitResult result_;

@@ -87,6 +87,16 @@ TEST(Growth, TheFirstStageHasKernelsForEveryPartWithinTheBounds) {
   EXPECT_EQ(firstBudget(options, 1), 1u);
 }
 
+TEST(Growth, OneFitTakesMoreStepsThanEachOfSeveral) {
+  FitConfig config = *presetConfig("default");
+  EXPECT_EQ(stepsOf(config), 500);  // of each stage
+  config.train.budget.automatic = false;
+  EXPECT_EQ(stepsOf(config), 1000);
+  config.train.steps = 7;
+  EXPECT_EQ(stepsOf(config), 7);
+  EXPECT_EQ(stepsOf(*presetConfig("paper")), 5000);
+}
+
 TEST(Growth, SamplesFollowTheBudget) {
   for (const std::size_t budget : {5000u, 80'000u}) {
     TrainOptions options = stageOptions(automatic(38), budget);

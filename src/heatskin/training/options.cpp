@@ -24,7 +24,7 @@ constexpr double kMaxLength = 10;  // five times the longest side of the boundin
 
 // clang-format off
 constexpr Option kTrain[] = {
-    option<&TrainOptions::steps>("steps", 1, 1e7, "optimisation steps"),
+    option<&TrainOptions::steps>("steps", 0, 1e7, "optimisation steps; 0: 1,000, or 500 for each stage of an automatic budget"),
     option<&TrainOptions::batch>("batch", 0, 1e6, "samples per step; 0: 0.82 for each kernel of the budget"),
     option<&TrainOptions::rebuild_interval>("rebuild_interval", 1, 1e6, "steps between rebuilds of what depends on kernel positions (supports, neighbour lists)"),
     option<&TrainOptions::seed>("seed", 0, 0x1p63, "random seed"),
@@ -105,6 +105,8 @@ void followBudget(TrainOptions& options) {
   if (options.sampling.pool == 0)
     options.sampling.pool = share(200, std::size_t{1} << 17, std::size_t{1} << 25);
   if (options.start.kernels == 0) options.start.kernels = share(0.5, 1, budget);
+  // Automatic budgets are several fits after one another.
+  if (options.steps == 0) options.steps = options.budget.automatic ? 500 : 1000;
 }
 
 std::span<const Option> trainOptionTable() {

@@ -33,6 +33,12 @@ ProbeDraw densityProbes(const TrainOptions& options, int step) {
           streams::kProbes + (at << 8), streams::kProbeDraws + at};
 }
 
+ProbeDraw gapProbes(const TrainOptions& options, std::size_t kernels, int round) {
+  ProbeDraw draw = densityProbes(options, options.steps + constants::kFillRounds + round);
+  draw.count = std::max(constants::kProbes, constants::kGapProbes * kernels);
+  return draw;
+}
+
 ProbeDraw solveProbes(const TrainOptions& options, std::size_t kernels, int step) {
   const auto at = static_cast<std::uint64_t>(step);
   const std::size_t each =
@@ -145,6 +151,25 @@ Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePo
     turns[part] = {};
   }
   return probes;
+}
+
+bool visiblyWrong(const float* errors, const ChannelLayout& layout) {
+  constexpr float kWrong = 2.0f / 255;
+  for (const ChannelGroup& group : layout.groups()) {
+    const float* of = errors + group.first;
+    if (group.isTangent() ? std::hypot(of[0], of[1]) > kWrong
+                          : std::any_of(of, of + group.count, [](float e) { return std::abs(e) > kWrong; })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::vector<std::uint8_t> uncoveredProbes(const Probes& probes, const ChannelLayout& layout, float enough) {
+  std::vector<std::uint8_t> result(probes.size());
+  for (std::size_t i = 0; i < probes.size(); ++i)
+    result[i] = probes.weights[i] < enough && visiblyWrong(probes.errors.row(i), layout) ? 1 : 0;
+  return result;
 }
 
 double psnrOf(const Probes& probes, const ChannelLayout& layout) {

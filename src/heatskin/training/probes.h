@@ -65,6 +65,9 @@ struct ProbeDraw {
 /// For density control before `step`, and for the PSNR after all of them.
 ProbeDraw densityProbes(const TrainOptions& options, int step);
 
+/// For closing what is left of gaps after the last step: many more, of which little is kept.
+ProbeDraw gapProbes(const TrainOptions& options, std::size_t kernels, int round);
+
 /// For the solve before `step` (channel_solve.h) with so many kernels.
 ProbeDraw solveProbes(const TrainOptions& options, std::size_t kernels, int step);
 
@@ -83,6 +86,14 @@ void forProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool&
 /// The same, all together.
 Probes takeProbes(Evaluator& evaluator, const KernelSet& kernels, const SamplePool& pool,
                   const ProbeDraw& draw);
+
+/// Whether a channel of a row of errors is off by more than 2 / 255, twice the rounding of 8 bits; vectors by
+/// their lengths, whatever their frame is.
+bool visiblyWrong(const float* errors, const ChannelLayout& layout);
+
+/// [P] 1 where the weights sum up to less than `enough` and the texture is visibly wrong: where the mean
+/// happens to be right nothing is missing.
+std::vector<std::uint8_t> uncoveredProbes(const Probes& probes, const ChannelLayout& layout, float enough);
 
 /// PSNR of the texture at the probes, with the weights of the loss.
 double psnrOf(const Probes& probes, const ChannelLayout& layout);

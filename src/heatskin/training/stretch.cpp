@@ -18,8 +18,9 @@ constexpr double kMargin = 0.1;
 
 }  // namespace
 
-std::size_t stretchOver(KernelSet& kernels, const Probes& probes, std::span<std::uint8_t> uncovered) {
-  std::vector<float> factors(kernels.size(), 1.0f);
+std::vector<Stretch> stretchesOver(const KernelSet& kernels, const Probes& probes,
+                                   std::span<std::uint8_t> uncovered) {
+  std::vector<Stretch> stretches;
   for (std::size_t i = 0; i < probes.size(); ++i) {
     if (uncovered[i] == 0 || probes.begin[i] == probes.begin[i + 1]) continue;
     const auto near =
@@ -35,8 +36,17 @@ std::size_t stretchOver(KernelSet& kernels, const Probes& probes, std::span<std:
     // log x is proportional to 1 / h^2.
     const double factor = std::sqrt(std::log(now) / std::log(then));
     if (factor > kMostStretch) continue;
-    factors[most.kernel] = std::max(factors[most.kernel], static_cast<float>(factor));
+    stretches.push_back({most.kernel, static_cast<float>(factor)});
     uncovered[i] = 0;
+  }
+  return stretches;
+}
+
+std::size_t lengthen(KernelSet& kernels, std::span<const std::vector<Stretch>> stretches) {
+  std::vector<float> factors(kernels.size(), 1.0f);
+  for (const std::vector<Stretch>& some : stretches) {
+    for (const Stretch& stretch : some)
+      factors[stretch.kernel] = std::max(factors[stretch.kernel], stretch.factor);
   }
   std::size_t changed = 0;
   for (std::size_t k = 0; k < kernels.size(); ++k) {
@@ -45,6 +55,11 @@ std::size_t stretchOver(KernelSet& kernels, const Probes& probes, std::span<std:
     ++changed;
   }
   return changed;
+}
+
+std::size_t stretchOver(KernelSet& kernels, const Probes& probes, std::span<std::uint8_t> uncovered) {
+  const std::vector<Stretch> stretches[] = {stretchesOver(kernels, probes, uncovered)};
+  return lengthen(kernels, stretches);
 }
 
 }  // namespace heatskin

@@ -97,5 +97,33 @@ TEST_F(Stretch, WhatIsCoveredOrFarAwayChangesNothing) {
   EXPECT_EQ(kernels_.lengths[0], 2.0f);
 }
 
+TEST_F(Stretch, TheLargestFactorCountsInAnyOrder) {
+  const std::vector<heatskin::Stretch> stretches[] = {{{0, 1.2f}, {1, 1.05f}}, {}, {{0, 1.1f}}};
+  kernels_.lengths = {2, 3};
+  EXPECT_EQ(lengthen(kernels_, stretches), 2u);
+  const std::vector<float> lengths = kernels_.lengths;
+  EXPECT_FLOAT_EQ(lengths[0], 2.4f);
+  EXPECT_FLOAT_EQ(lengths[1], 3.15f);
+  const std::vector<heatskin::Stretch> turned[] = {{{0, 1.1f}}, {{1, 1.05f}, {0, 1.2f}}};
+  kernels_.lengths = {2, 3};
+  lengthen(kernels_, turned);
+  EXPECT_EQ(kernels_.lengths, lengths);
+  kernels_.lengths = {KernelRanges::kMaxLength, 3};
+  const std::vector<heatskin::Stretch> too_long[] = {{{0, 1.5f}}};
+  lengthen(kernels_, too_long);
+  EXPECT_EQ(kernels_.lengths[0], KernelRanges::kMaxLength);
+}
+
+TEST(UncoveredProbes, HaveLittleWeightAndAVisibleError) {
+  Probes probes;
+  probes.resize(4, 3);
+  std::fill(probes.errors.values.begin(), probes.errors.values.end(), 0.0f);
+  probes.weights = {0.4f, 0.4f, 0.6f, 0.4f};
+  probes.errors.row(0)[1] = -0.01f;   // wrong
+  probes.errors.row(1)[2] = 0.0078f;  // 1.99 / 255
+  probes.errors.row(2)[0] = 0.5f;     // covered
+  EXPECT_EQ(uncoveredProbes(probes, KernelSet().layout, 0.5f), (std::vector<std::uint8_t>{1, 0, 0, 0}));
+}
+
 }  // namespace
 }  // namespace heatskin

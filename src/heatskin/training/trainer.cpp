@@ -12,6 +12,7 @@
 #include "heatskin/training/optimiser.h"
 #include "heatskin/training/probes.h"
 #include "heatskin/training/start.h"
+#include "heatskin/training/stretch.h"
 
 namespace heatskin {
 namespace {
@@ -160,6 +161,27 @@ void Trainer::fillGaps() {
       break;
   }
   std::fill(state_.statistics.costs.begin(), state_.statistics.costs.end(), 0.0);
+  if (options_.lengths == Lengths::kSpacing) closeGaps();
+}
+
+void Trainer::closeGaps() {
+  // Gaps between small kernels are smaller still: two probes for each kernel meet few of them, however often.
+  for (int round = 1; round <= constants::kGapRounds; ++round) {
+    const ProbeDraw draw = gapProbes(options_, state_.kernels.size(), round);
+    const std::size_t count = probeCount(pool_, draw);
+    std::vector<std::vector<Stretch>> stretches(blockCount(count, kProbeBlock));
+    forProbes(*evaluator_, state_.kernels, pool_, draw, [&](std::size_t block, const Probes& probes) {
+      std::vector<std::uint8_t> gaps =
+          uncoveredProbes(probes, state_.kernels.layout, static_cast<float>(constants::kCovered));
+      stretches[block] = stretchesOver(state_.kernels, probes, gaps);
+    });
+    std::size_t met = 0;
+    for (const std::vector<Stretch>& some : stretches)
+      met += some.size();
+    lengthen(state_.kernels, stretches);
+    rebuilt_at_ = -1;
+    if (static_cast<double>(met) < constants::kGapsLeft * static_cast<double>(count)) break;
+  }
 }
 
 void Trainer::solveIfDue() {

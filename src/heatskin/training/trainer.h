@@ -72,6 +72,7 @@ class Trainer {
   bool rebuildDue() const;
   void controlDensity();
   void fillGaps();
+  void closeGaps();
   void solveIfDue();
   void rebuildIfDue();
   void moveKernels();

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,6 +47,9 @@ struct EditOperation {
   std::vector<std::vector<EditRegion>> within;  ///< only inside one of each list; empty: everywhere
   std::vector<EditRegion> without;              ///< and not inside these
   double opacity = 1;
+
+  /// In which looks: names of material variants, and "" for that of the default materials; nothing: in all.
+  std::optional<std::vector<std::string>> variants;
 
   // Painting.
   EditBlend blend = EditBlend::kReplace;
