@@ -12,6 +12,7 @@
 
 #include "heatskin/appearance/appearance.h"
 #include "heatskin/appearance/appearance_target.h"
+#include "heatskin/appearance/asset_channels.h"
 #include "heatskin/base/fingerprint.h"
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/io/color_space.h"
@@ -202,6 +203,26 @@ TEST(SlotAppearance, VertexColoursMultiplyTheBaseColourAlone) {
   const Vec3f plain = SlotScene(asset).at("emissive", 0.4, 0.4);
   asset.meshes[0].primitives[0].colors.assign(4, Vec4f(0.5f, 0.5f, 0.5f, 1));
   EXPECT_EQ(SlotScene(std::move(asset)).at("emissive", 0.4, 0.4), plain);
+}
+
+/// A texture in every slot there is makes more channels than kernels have: the last slots keep theirs, whole
+/// groups at a time.
+TEST(SlotAppearance, OfMoreChannelsThanThereAreTheLastOnesStayTextures) {
+  Asset asset = slotSquare();
+  asset.materials[0].base_color.texture = 0;
+  asset.materials[0].alpha_mode = AlphaMode::kBlend;
+  for (SlotUse& slot : asset.materials[0].slots) {
+    slot.texture.texture = 0;
+    slot.factor.setOnes();
+  }
+  const SlotScene scene(std::move(asset));
+  const ChannelLayout layout = channelsOf(scene.appearance, scene.surface);
+  EXPECT_LE(layout.size(), kMaxChannels);
+  EXPECT_GT(layout.size(), kMaxChannels - 3) << "as many as there is room for";
+  EXPECT_TRUE(Appearance::knows(layout));
+  for (const char* name : {"base_color", "alpha", "normal", "clearcoat_normal", "anisotropy"})
+    EXPECT_NE(layout.find(name), nullptr) << name;
+  EXPECT_EQ(layout.find("diffuse_transmission_color"), nullptr);
 }
 
 TEST(SlotAppearance, DirectionsOfTangentSpaceAreTexelsNotValues) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 
+#include "heatskin/appearance/shading_normals.h"
 #include "heatskin/base/result.h"
 #include "heatskin/base/stopwatch.h"
 #include "heatskin/evaluation/five_frame.h"

@@ -127,8 +127,8 @@ Result<AttachOutcome> attach(const LoadedProduct& loaded, Asset model, const Att
   ProductFile file(Fallback::kOriginal);
   file.extras = options.extras;
   file.constants = &*constants;
-  const auto writer =
-      ProductWriter::create(target, surface, true, reseated.kernels, product.options, product.info, file);
+  const auto writer = ProductWriter::create(target, surface, true, reseated.kernels, product.options,
+                                            product.info, file, product.rounding);
   if (!writer) return writer.error();
   std::optional<PreprocessingCache> own;
   if (options.open.cache == nullptr) own = PreprocessingCache::fromEnvironment();
@@ -208,8 +208,8 @@ Result<std::vector<std::uint8_t>> encodeSidecar(const Product& product) {
   ProductFile file(Fallback::kOriginal);
   file.constants = &constants;
   const auto shared = std::make_shared<const Surface>(std::move(*surface));
-  const auto writer =
-      ProductWriter::create(*read, shared, true, product.kernels, product.options, product.info, file);
+  const auto writer = ProductWriter::create(*read, shared, true, product.kernels, product.options,
+                                            product.info, file, product.rounding);
   if (!writer) return writer.error();
   return writer->finishPlain();
 }

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "heatskin/appearance/appearance.h"
+#include "heatskin/bake/color_image.h"
 #include "heatskin/io/encode_jpeg.h"
 #include "heatskin/io/image.h"
 #include "heatskin/io/variants.h"
 #include "heatskin/product/fallback_colors.h"
-#include "heatskin/rendering/bake.h"
 #include "heatskin/surface/sampling.h"
 
 namespace heatskin {
@@ -61,13 +61,16 @@ class FallbackBaker {
     const Surface& surface = texture.surface();
     const std::set<std::pair<std::size_t, std::size_t>> wanted(request.primitives.begin(),
                                                                request.primitives.end());
-    include_.resize(surface.faceCount());
     std::vector<double> areas(surface.faceCount());
     for (std::uint32_t f = 0; f < surface.faceCount(); ++f) {
       const FaceSource& source = surface.sources()[f];
       const auto mesh = static_cast<std::size_t>(asset.instances[source.instance].mesh);
-      include_[f] = wanted.contains({mesh, source.primitive}) ? 1 : 0;
-      areas[f] = include_[f] != 0 ? surface.areas()[f] : 0;
+      if (!wanted.contains({mesh, source.primitive})) continue;
+      areas[f] = surface.areas()[f];
+      std::array<Vec2f, 3> uvs;
+      if (!appearance_.faceUvs(f, uvs)) continue;
+      faces_.faces.push_back(f);
+      faces_.uvs.push_back(uvs);
     }
     if (std::none_of(areas.begin(), areas.end(), [](double a) { return a > 0; })) return;
     points_.resize(kFallbackSamples);
@@ -85,19 +88,17 @@ class FallbackBaker {
     }
   }
 
-  BakedImage bake(int width, int height) const {
-    BakeOptions options;
+  ColorImage bake(int width, int height) const {
+    SheetOptions options;
     options.width = width;
     options.height = height;
-    options.include = include_;
-    return bakeImage(
-        texture_.surface().faceCount(),
-        [&](std::uint32_t face, std::array<Vec2f, 3>& uvs) { return appearance_.faceUvs(face, uvs); },
+    return drawColors(
+        texture_.surface(), faces_,
         [&](std::span<const SurfacePoint> points, std::span<Vec3f> out) { texture_.colors(points, out); },
         options);
   }
 
-  double psnr(const BakedImage& image) const {
+  double psnr(const ColorImage& image) const {
     std::vector<Vec3f> colors(points_.size());
     for (std::size_t i = 0; i < points_.size(); ++i)
       colors[i] = image.at(uvs_[i]);
@@ -115,7 +116,7 @@ class FallbackBaker {
   double psnr(const FallbackImage& image) const {
     const auto decoded = decodeImage(image.bytes, "fallback");
     if (!decoded) return 0;
-    BakedImage read;
+    ColorImage read;
     read.width = decoded->width;
     read.height = decoded->height;
     for (std::size_t i = 0; i < decoded->rgba.size(); ++i) {
@@ -125,7 +126,7 @@ class FallbackBaker {
   }
 
   /// The smallest file that looks like `image`.
-  Result<FallbackImage> encode(const BakedImage& image) const {
+  Result<FallbackImage> encode(const ColorImage& image) const {
     auto png = encodePng(image.rgb, image.width, image.height, 3);
     if (!png) return png.error();
     FallbackImage best{std::move(*png), "image/png"};
@@ -135,7 +136,7 @@ class FallbackBaker {
       if (!jpeg) return jpeg.error();
       const auto decoded = decodeImage(*jpeg, "fallback");
       if (!decoded) return decoded.error();
-      BakedImage coded = image;
+      ColorImage coded = image;
       for (std::size_t i = 0; i < coded.rgb.size(); ++i)
         coded.rgb[i] = decoded->rgba[4 * (i / 3) + i % 3];
       if (psnr(coded) < wanted) continue;
@@ -155,7 +156,7 @@ class FallbackBaker {
 
   const KernelTexture& texture_;
   const Appearance& appearance_;
-  std::vector<std::uint8_t> include_;  // [F]
+  SheetFaces faces_;
   std::vector<SurfacePoint> points_;
   std::vector<Vec3f> truth_;
   std::vector<Vec2> uvs_;
@@ -175,7 +176,7 @@ std::pair<int, int> sizeOf(const FallbackRequest& request, int most) {
 }  // namespace
 
 Result<std::vector<FallbackImage>> bakeFallback(const KernelTexture& texture, const Asset& asset,
-                                                std::span<const FallbackRequest> requests) {
+                                                std::span<const FallbackRequest> requests, double* gained) {
   std::vector<FallbackImage> out;
   if (requests.empty()) return out;
   const Appearance appearance(asset, texture.surface());
@@ -183,12 +184,12 @@ Result<std::vector<FallbackImage>> bakeFallback(const KernelTexture& texture, co
   const Appearance vertex_colors(colored, texture.surface());
   for (const FallbackRequest& request : requests) {
     const FallbackBaker baker(texture, asset, appearance, request);
-    BakedImage best;
+    ColorImage best;
     double before = -100;
     for (int most = kSmallestFallback; most <= kLargestFallback; most *= 2) {
       const auto [width, height] = sizeOf(request, most);
       if (width == best.width && height == best.height) break;  // as large as the image it stands for
-      BakedImage image = baker.bake(width, height);
+      ColorImage image = baker.bake(width, height);
       if (image.rgb.empty()) return failure("an image for the fallback cannot be drawn");
       const double psnr = baker.psnr(image);
       if (psnr < before + kLeastGain) break;
@@ -209,6 +210,7 @@ Result<std::vector<FallbackImage>> bakeFallback(const KernelTexture& texture, co
       vertices += asset.meshes[mesh].primitives[place].positions.size();
     const double gain = baker.psnr(*encoded) - baker.psnr(vertex_colors);
     const bool smaller = encoded->bytes.size() < kBytesOfColor * vertices;
+    if (gained != nullptr) *gained = out.empty() ? gain : std::min(*gained, gain);
     if (gain < 0 || (gain < kSameQuality && !smaller)) encoded->bytes.clear();
     out.push_back(std::move(*encoded));
   }

@@ -23,8 +23,10 @@ inline constexpr int kSmallestFallback = 64, kLargestFallback = 1024;
 /// and not larger than the one whose place it takes, unless that is very small. Without bytes where colours
 /// at the vertices are nearer to the kernels, or as near and smaller: coordinates that repeat an image many
 /// times show everywhere what kernels have in one place. The texture's surface has the faces of `asset`.
+/// `gained`: by how many dB the image that gains the least is nearer to the kernels than colours at vertices.
 Result<std::vector<FallbackImage>> bakeFallback(const KernelTexture& texture, const Asset& asset,
-                                                std::span<const FallbackRequest> requests);
+                                                std::span<const FallbackRequest> requests,
+                                                double* gained = nullptr);
 
 /// The images that `writer` asks for, each with the colours of its look: `texture` is that of the writer, and
 /// `variants` are those it was made with.

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -11,6 +13,7 @@
 
 #include "heatskin/appearance/appearance_target.h"
 #include "heatskin/appearance/asset_channels.h"
+#include "heatskin/appearance/shading_normals.h"
 #include "heatskin/appearance/variant_target.h"
 #include "heatskin/base/files.h"
 #include "heatskin/base/plural.h"
@@ -21,9 +24,11 @@
 #include "heatskin/evaluators/method_traits.h"
 #include "heatskin/io/asset.h"
 #include "heatskin/io/gltf_reader.h"
+#include "heatskin/io/reference.h"
 #include "heatskin/io/variants.h"
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/pipeline/evaluate_product.h"
+#include "heatskin/pipeline/fallback_atlas.h"
 #include "heatskin/pipeline/fallback_texture.h"
 #include "heatskin/pipeline/fit_files.h"
 #include "heatskin/pipeline/pipeline.h"
@@ -237,6 +242,44 @@ Result<void> evaluateVariants(const LoadedAsset& asset, const KernelTexture& tex
   return {};
 }
 
+/// A product with a fallback image along coordinates of its own.
+struct AtlasedProduct {
+  ProductWriter writer;
+  std::vector<FallbackImage> images;
+  std::vector<std::uint8_t> bytes;
+};
+
+/// The product again with a fallback image along a new atlas, if that looks better than colours at vertices
+/// by kAtlasGain and takes no more bytes than it may (fallback_atlas.h). `create` makes the writer for an
+/// asset with the triangles of `asset`.
+Result<std::optional<AtlasedProduct>> drawnAlongAtlas(
+    const LoadedAsset& asset, const ProductWriter& plain, const KernelTexture& texture,
+    std::size_t plain_bytes, const std::function<Result<ProductWriter>(const Asset&)>& create) {
+  using None = std::optional<AtlasedProduct>;
+  const auto atlased = fallbackAtlas(asset.asset, *asset.surface, texture.layout(), plain.constants());
+  if (!atlased) return atlased.error();
+  if (!*atlased) return None();
+  auto writer = create(**atlased);
+  if (!writer) return writer.error();
+  if (writer->surface() != plain.surface() || writer->fallbackRequests().empty()) return None();
+  // The texture whose place the images take was never there: nobody expects them to be as small as it was.
+  std::vector<FallbackRequest> requests = writer->fallbackRequests();
+  for (FallbackRequest& request : requests)
+    request.bytes = 0;
+  double gained = 0;
+  auto images = bakeFallback(texture, **atlased, requests, &gained);
+  if (!images) return images.error();
+  const bool all =
+      std::all_of(images->begin(), images->end(), [](const auto& i) { return !i.bytes.empty(); });
+  if (!all || gained < kAtlasGain) return None();
+  auto bytes = writer->finish(texture, *images);
+  if (!bytes) return bytes.error();
+  if (bytes->size() > plain_bytes + kAtlasBytes &&
+      static_cast<double>(bytes->size()) > kAtlasGrowth * static_cast<double>(plain_bytes))
+    return None();
+  return std::optional(AtlasedProduct{std::move(*writer), std::move(*images), std::move(*bytes)});
+}
+
 /// Whether the surface is the one that readers of the product will build, as far as options decide that.
 bool asReadersBuild(const LoadedAsset& asset, Method method) {
   const SurfaceOptions wanted = productSurfaceOptions(method);
@@ -428,8 +471,8 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
   file.extras = job.extras;
   file.charts = job.charts;
   file.variants = std::move(variants);
-  const auto writer = ProductWriter::create(asset.asset, asset.surface, as_readers_build, outcome.fit.kernels,
-                                            evaluator, info, file, *rounding);
+  auto writer = ProductWriter::create(asset.asset, asset.surface, as_readers_build, outcome.fit.kernels,
+                                      evaluator, info, file, *rounding);
   if (!writer) return writer.error();
   outcome.kept = writer->kept();
   outcome.dropped = writer->dropped();
@@ -450,15 +493,28 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
     for (std::size_t n = 0; n < file.variants[v].look.names.size(); ++n)
       outcome.variants[at++].bytes = writer->variants()[v].bytes;
   }
-  const auto images = bakeFallbacks(*texture, asset.asset, *writer, file.variants);
+  auto images = bakeFallbacks(*texture, asset.asset, *writer, file.variants);
   if (!images) return images.error();
   outcome.fallback = job.fallback;
-  const bool drawn =
-      std::any_of(images->begin(), images->end(), [](const auto& i) { return !i.bytes.empty(); });
-  if (job.fallback == Fallback::kTexture && !drawn) outcome.fallback = Fallback::kVertex;
+  bool drawn = std::any_of(images->begin(), images->end(), [](const auto& i) { return !i.bytes.empty(); });
   auto bytes = writer->finish(*texture, *images);
   if (!bytes) return bytes.error();
   outcome.bytes = std::move(*bytes);
+  if (job.fallback == Fallback::kTexture && !drawn && looks.empty() && writer->surface() == asset.surface) {
+    const auto create = [&](const Asset& atlased) {
+      return ProductWriter::create(atlased, asset.surface, as_readers_build, outcome.fit.kernels, evaluator,
+                                   info, file, *rounding);
+    };
+    auto better = drawnAlongAtlas(asset, *writer, *texture, outcome.bytes.size(), create);
+    if (!better) return better.error();
+    if (*better) {
+      writer = std::move((*better)->writer);
+      *images = std::move((*better)->images);
+      outcome.bytes = std::move((*better)->bytes);
+      drawn = true;
+    }
+  }
+  if (job.fallback == Fallback::kTexture && !drawn) outcome.fallback = Fallback::kVertex;
   if (asset.asset.input_bytes > 0 && outcome.bytes.size() > asset.asset.input_bytes)
     outcome.why_larger = whyLarger(asset.asset, outcome.bytes, *images);
   if (auto saved = saveProduct(job, outcome.config, outcome.bytes, outcome.fit.stopped_by); !saved)

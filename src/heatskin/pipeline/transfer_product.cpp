@@ -16,6 +16,7 @@
 #include "heatskin/io/asset_surface.h"
 #include "heatskin/operators/preprocessing_cache.h"
 #include "heatskin/pipeline/rewrite_product.h"
+#include "heatskin/training/value_solve.h"
 #include "heatskin/transfer/carried_target.h"
 #include "heatskin/transfer/carry_kernels.h"
 #include "heatskin/version.h"

@@ -115,7 +115,7 @@ void ChannelSystem::add(std::size_t number, const Probes& probes) {
         block.kernels.push_back(influence.kernel);
       }
       block.parts.push_back({within, part});
-      if (!probes.turns.empty()) block.turns.push_back(probes.turns[n]);
+      if (!probes.turns.empty()) block.turns.push_back(PackedTurn::of(probes.turns[n]));
       ++block.counts[p];
     }
   }
@@ -131,7 +131,7 @@ void ChannelSystem::add(std::size_t number, const Probes& probes) {
   for (std::size_t p = 0; p < probes.size(); ++p) {
     for (const Part* end = part + block.counts[p]; part < end; ++part) {
       const float* errors = probes.errors.row(p);
-      if (const ProbeTurn* turn = block.turnOf(part))
+      if (const auto turn = block.turnOf(part))
         errors = turned(errors, channels, tangents_, inverse(*turn), turned_errors);
       const float weight = kPartUnit * static_cast<float>(part->part);
       for (std::size_t c = 0; c < channels; ++c)
@@ -230,8 +230,7 @@ void ChannelSystem::multiply(Block& block, std::span<const float> near) const {
     for (; part < end; ++part) {
       const auto weight = static_cast<float>(part->part);
       const float* row = near.data() + part->kernel * stride_;
-      if (const ProbeTurn* turn = block.turnOf(part))
-        row = turned(row, channels, tangents_, *turn, turned_row);
+      if (const auto turn = block.turnOf(part)) row = turned(row, channels, tangents_, *turn, turned_row);
       for (std::size_t c = 0; c < channels; ++c)
         value[c] += weight * row[c];
     }
@@ -240,7 +239,7 @@ void ChannelSystem::multiply(Block& block, std::span<const float> near) const {
     for (part = begin; part < end; ++part) {
       const auto weight = static_cast<float>(part->part);
       const float* row = value;
-      if (const ProbeTurn* turn = block.turnOf(part))
+      if (const auto turn = block.turnOf(part))
         row = turned(value, channels, tangents_, inverse(*turn), turned_row);
       for (std::size_t c = 0; c < channels; ++c)
         block.sums[part->kernel * stride_ + c] += weight * row[c];

@@ -4,8 +4,10 @@
 // of a gradient method find them slowly where many kernels overlap; a few iterations of conjugate gradients
 // over points all over the surface do not.
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -42,18 +44,33 @@ class ChannelSystem {
   struct Part {
     std::uint16_t kernel, part;
   };
+  /// A turn to 2e-5, as exact as parts are: there are as many of both, and they are most of what a solve
+  /// takes.
+  struct PackedTurn {
+    static constexpr float kUnit = 1.0f / 32767;
+    std::int16_t cosine, sine;
+
+    static PackedTurn of(const ProbeTurn& turn) {
+      const auto packed = [](float x) { return static_cast<std::int16_t>(std::lround(x / kUnit)); };
+      return {packed(turn.cosine), packed(turn.sine)};
+    }
+    ProbeTurn unpacked() const {
+      return {kUnit * static_cast<float>(cosine), kUnit * static_cast<float>(sine)};
+    }
+  };
   struct Block {
     std::vector<std::uint32_t> kernels;   // [L] which they are
     std::vector<std::uint16_t> counts;    // [probes] of parts
     std::vector<Part> parts;              // probe by probe
     std::vector<float> seen;              // [probes] or empty
     std::vector<std::uint32_t> left_out;  // [probes] or empty: Probes::left_out
-    std::vector<ProbeTurn> turns;         // [parts] or empty: of the vectors of tangent groups
+    std::vector<PackedTurn> turns;        // [parts] or empty: of the vectors of tangent groups
     std::vector<float> sums;              // [L, stride] of a product, before blocks are added up
 
-    /// How the vectors of a part's kernel are turned at its probe; null: there are none.
-    const ProbeTurn* turnOf(const Part* part) const {
-      return turns.empty() ? nullptr : turns.data() + (part - parts.data());
+    /// How the vectors of a part's kernel are turned at its probe; nothing: there are none.
+    std::optional<ProbeTurn> turnOf(const Part* part) const {
+      if (turns.empty()) return std::nullopt;
+      return turns[static_cast<std::size_t>(part - parts.data())].unpacked();
     }
   };
   /// A kernel in a block.

@@ -24,9 +24,10 @@ constexpr double kPerKernel = 310, kPerChannel = 24;
 /// Bytes of a kernel in a checkpoint, which is encoded in memory.
 constexpr double kPerSavedKernel = 200;
 
-/// Bytes of a probe's share of a solve (a dozen kernels act there) and of a kernel's; of a probe of density
-/// control, and of its kernels.
-constexpr double kPerSolveProbe = 60, kPerSolvedKernel = 110, kPerProbe = 220;
+/// Bytes of a probe's share of a solve, of which those for the kernels that act there are more with tangent
+/// groups (two dozen kernels, in the last steps of long fits of many channels three), and of a kernel's; of a
+/// probe of density control, and of its kernels.
+constexpr double kPerSolveProbe = 108, kPerTurnedProbe = 96, kPerSolvedKernel = 110, kPerProbe = 220;
 
 /// Bytes of a kernel-face pair: its chart, its place in a leaf, and for a moment what was found anew.
 constexpr double kPerPair = 48;
@@ -87,7 +88,8 @@ double fitBytes(const Surface& surface, const FitConfig& config, const ChannelLa
   const double sorted = stored_samples ? 48 * pool : kPerFaceOrdered * faces;
   const double probed = kPerProbe * static_cast<double>(densityProbes(options, 0).count);
   const double solved = options.solves > 0
-                            ? kPerSolveProbe * static_cast<double>(solveProbes(options, kernels, 0).count) +
+                            ? (kPerSolveProbe + (layout.hasTangents() ? kPerTurnedProbe : 0.0)) *
+                                      static_cast<double>(solveProbes(options, kernels, 0).count) +
                                   count * (kPerSolvedKernel + channels * kPerChannel)
                             : 0.0;
   return kBasis + std::max(proxy_peak, kAllocator * (kept + std::max({saved, sorted, probed, solved})));

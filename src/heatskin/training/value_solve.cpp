@@ -47,6 +47,17 @@ ChannelValues meanShift(const Surface& surface, const FitTarget& base, const Fit
   return shift;
 }
 
+/// What is wrong with the sum of kernels that was `first` and has become first + `change`, if what is shown
+/// of it is to become `wanted` larger. Kernels may sum up to more than the range has, or to less: then a part
+/// of their change shows nothing, and where the end of the range is what is wanted, any such sum will do.
+float errorOfChange(float first, float change, float wanted) {
+  const float shown = std::clamp(first, 0.0f, 1.0f);
+  if (shown == first) return change - wanted;
+  const float goal = std::clamp(shown + wanted, 0.0f, 1.0f), now = first + change;
+  if (goal == shown && std::clamp(now, 0.0f, 1.0f) == goal) return 0;
+  return now - goal;
+}
+
 }  // namespace
 
 KernelSet solveValues(Evaluator& evaluator, const KernelSet& kernels, const Surface& surface,
@@ -73,16 +84,19 @@ KernelSet solveValues(Evaluator& evaluator, const KernelSet& kernels, const Surf
         const float scale = 1 / std::max(probes.weights[p], 1.0f);
         // What the change so far makes of the first texture; both rows are linear in the kernels' values.
         ChannelValues change = ChannelValues::Zero(static_cast<Eigen::Index>(channels));
+        ChannelValues first = kernels.mean;  // the first texture before it is clamped
         for (std::uint32_t n = probes.begin[p]; n < probes.begin[p + 1]; ++n) {
           const Influence& influence = probes.influences[n];
           const float *now = solved.channels.row(influence.kernel), *then = before.row(influence.kernel);
           ChannelValues step(static_cast<Eigen::Index>(channels));
-          for (std::size_t c = 0; c < channels; ++c)
+          for (std::size_t c = 0; c < channels; ++c) {
             step[static_cast<Eigen::Index>(c)] = now[c] - then[c];
+            first[static_cast<Eigen::Index>(c)] += influence.weight * scale * then[c];
+          }
           for (const ChannelGroup& group : layout.groups()) {
             if (!group.isTangent()) continue;
-            const auto first = static_cast<Eigen::Index>(group.first);
-            step.segment<2>(first) = probes.turns[n](step[first], step[first + 1]);
+            const auto at = static_cast<Eigen::Index>(group.first);
+            step.segment<2>(at) = probes.turns[n](step[at], step[at + 1]);
           }
           change += influence.weight * scale * step;
         }
@@ -91,8 +105,10 @@ KernelSet solveValues(Evaluator& evaluator, const KernelSet& kernels, const Surf
           for (std::size_t c = group.first; c < group.first + group.count; ++c) {
             if ((unknown >> c & 1) != 0) continue;  // the texture's own error stays
             const float wanted = probes.targets.row(p)[c] - old[p * channels + c];
-            probes.errors.row(p)[c] =
-                (change[static_cast<Eigen::Index>(c)] - wanted) * probes.countOf(p, c, group);
+            const auto at = static_cast<Eigen::Index>(c);
+            const float error =
+                group.isTangent() ? change[at] - wanted : errorOfChange(first[at], change[at], wanted);
+            probes.errors.row(p)[c] = error * probes.countOf(p, c, group);
           }
         }
       }

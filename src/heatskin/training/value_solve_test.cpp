@@ -96,6 +96,34 @@ TEST_F(ValueSolve, AnotherTargetIsReachedAndKernelsFarFromItStay) {
     EXPECT_EQ(after.channels.row(i)[0], before.channels.row(i)[0]);
 }
 
+/// Where the first texture shows the end of the range, its kernels may sum up to more than that; what exceeds
+/// it has to go before any change is seen.
+TEST_F(ValueSolve, SumsBeyondTheRangeShowNoChangeOfTheirOwn) {
+  const auto blueTarget = [&](bool other) {
+    return FunctionTarget(*surface_, FunctionTarget::OfPosition([other](const Vec3& p, std::span<float> out) {
+      out[0] = out[1] = 0.5f;
+      out[2] = other && p.x() > 0.3 ? 0.6f : 1.0f;
+    }));
+  };
+  const FunctionTarget base = blueTarget(false), target = blueTarget(true);
+  KernelSet before = fitted_.kernels;
+  before.mean = Vec3f(0.5f, 0.5f, 1.0f);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    float* values = before.channels.row(i);
+    values[0] = values[1] = 0;
+    values[2] = 0.4f;
+  }
+  ASSERT_LT(error(before, base), 1e-6) << "what is too much is not shown";
+  const KernelSet after = solveValues(*fitted_.evaluator, before, *surface_, base, target, config_.train);
+  EXPECT_GT(error(before, target), 0.1);
+  EXPECT_LT(error(after, target), 0.03) << "although no kernel knows of the edge";
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (surface_->assetFromSurface()(surface_->position(before.positions[i])).x() > -0.6) continue;
+    // Overlapping kernels couple them to those at the edge, where values change by 0.8.
+    EXPECT_NEAR(after.channels.row(i)[2], 0.4f, 0.1f) << "where nothing changes, too much stays too much";
+  }
+}
+
 TEST_F(ValueSolve, DoesNotDependOnThreads) {
   const FunctionTarget base = ringTarget(*surface_, false), target = ringTarget(*surface_, true);
   setThreadCount(1);

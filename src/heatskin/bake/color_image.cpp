@@ -1,10 +1,11 @@
-#include "heatskin/rendering/bake.h"
+#include "heatskin/bake/color_image.h"
 
 #include <algorithm>
 #include <cmath>
 #include <span>
 
 #include "heatskin/io/color_space.h"
+#include "heatskin/rendering/visibility.h"
 
 namespace heatskin {
 namespace {
@@ -39,7 +40,7 @@ BakeSums halvedSums(const BakeSums& in) {
 }
 
 /// Texels without a colour beside some that have one get the mean of these.
-void growCharts(BakeSums& image) {
+void growOutwards(BakeSums& image) {
   const BakeSums before = image;
   for (int y = 0; y < image.height; ++y) {
     for (int x = 0; x < image.width; ++x) {
@@ -81,7 +82,7 @@ void fillHoles(BakeSums& image) {
 
 }  // namespace
 
-Vec3f BakedImage::at(const Vec2& uv) const {
+Vec3f ColorImage::at(const Vec2& uv) const {
   const auto place = [](double t, int size) { return (t - std::floor(t)) * size - 0.5; };
   const double x = place(uv.x(), width), y = place(uv.y(), height);
   const double x0 = std::floor(x), y0 = std::floor(y);
@@ -100,43 +101,35 @@ Vec3f BakedImage::at(const Vec2& uv) const {
   return {srgbFromLinear(sum[0]), srgbFromLinear(sum[1]), srgbFromLinear(sum[2])};
 }
 
-BakedImage bakeImage(std::uint32_t face_count, const FaceUvs& uvs, const ColorSource& colors,
-                     const BakeOptions& options) {
-  const int finer = std::max(options.supersampling, 1);
-  AtlasOptions fine;
-  fine.width = finer * options.width;
-  fine.height = finer * options.height;
-  fine.include = options.include;
-  const AtlasBuffer atlas = rasteriseAtlas(face_count, uvs, fine);
-  BakedImage out;
-  if (atlas.face.empty()) return out;
-
+ColorImage drawColors(const Surface& surface, const SheetFaces& faces, const ColorSource& colors,
+                      const SheetOptions& options) {
+  ColorImage out;
+  if (options.width < 1 || options.height < 1 || options.width > kMaxImageSide ||
+      options.height > kMaxImageSide)
+    return out;
   BakeSums sums(options.width, options.height);
-  const std::vector<std::size_t> covered = atlas.coveredTexels();
-  std::vector<SurfacePoint> points;
-  std::vector<Vec3f> found;
-  for (std::size_t first = 0; first < covered.size(); first += kColorBatch) {
-    const std::size_t count = std::min(kColorBatch, covered.size() - first);
-    points.clear();
-    for (std::size_t i = 0; i < count; ++i)
-      points.push_back(atlas.point(covered[first + i]));
-    found.resize(count);
-    colors(points, found);
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto x = static_cast<int>(covered[first + i] % static_cast<std::size_t>(fine.width));
-      const auto y = static_cast<int>(covered[first + i] / static_cast<std::size_t>(fine.width));
-      const Vec3f& srgb = found[i];
-      sums.at(x / finer, y / finer) +=
-          Vec4f(linearFromSrgb(srgb[0]), linearFromSrgb(srgb[1]), linearFromSrgb(srgb[2]), 1.0f);
+  std::vector<Vec3f> batch;
+  const auto linear = [&](std::span<const SurfacePoint> points, std::span<float> values) {
+    batch.resize(points.size());
+    colors(points, batch);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      for (int c = 0; c < 3; ++c)
+        values[3 * i + static_cast<std::size_t>(c)] = linearFromSrgb(batch[i][c]);
     }
-  }
-  for (Vec4f& texel : sums.texels) {
-    if (texel.w() == 0) continue;
-    ++out.covered_texels;
-    texel = Vec4f(texel.x() / texel.w(), texel.y() / texel.w(), texel.z() / texel.w(), 1.0f);
-  }
+  };
+  const auto counts = sampleSheet(surface, faces, 3, linear, options, [&](SheetBand& band) {
+    for (std::size_t i = 0; i < band.filled.size(); ++i) {
+      if (band.filled[i] == 0) continue;
+      const float* mean = band.values.data() + 3 * i;
+      sums.at(static_cast<int>(i % static_cast<std::size_t>(band.width)),
+              band.first_row + static_cast<int>(i / static_cast<std::size_t>(band.width))) =
+          Vec4f(mean[0], mean[1], mean[2], 1.0f);
+    }
+  });
+  if (!counts) return out;
+  out.covered_texels = counts->covered_texels;
   for (int i = 0; i < kGutter; ++i)
-    growCharts(sums);
+    growOutwards(sums);
   fillHoles(sums);
   out.width = options.width;
   out.height = options.height;

@@ -1,4 +1,4 @@
-#include "heatskin/rendering/bake.h"
+#include "heatskin/bake/color_image.h"
 
 #include <array>
 #include <cmath>
@@ -6,50 +6,34 @@
 
 #include <gtest/gtest.h>
 
-#include "heatskin/base/rng.h"
-#include "heatskin/rendering/test_meshes.h"
-#include "heatskin/rendering/test_views.h"
 #include "heatskin/surface/sampling.h"
+
+#include "support/tiny_surfaces.h"
 
 namespace heatskin::testing {
 namespace {
 
-/// Six by six squares in the plane z = 0.
-TriangleMesh squares() {
-  constexpr std::uint32_t kSide = 6;
-  TriangleMesh mesh;
-  for (std::uint32_t y = 0; y <= kSide; ++y) {
-    for (std::uint32_t x = 0; x <= kSide; ++x)
-      mesh.positions.emplace_back(x, y, 0);
-  }
-  for (std::uint32_t y = 0; y < kSide; ++y) {
-    for (std::uint32_t x = 0; x < kSide; ++x) {
-      const std::uint32_t a = y * (kSide + 1) + x, b = a + 1, c = b + kSide + 1, d = c - 1;
-      mesh.faces.push_back({a, b, c});
-      mesh.faces.push_back({a, c, d});
-    }
-  }
-  return mesh;
-}
-
 /// A flat grid over [0, 1] x [0, 1] of an image whose left `part` it covers.
 struct BakeSubject {
-  Surface surface = surfaceOf(squares());
+  Surface surface = build(flatGrid(6, 6));
   double part = 1;
 
   Vec2 uv(const SurfacePoint& p) const {
     const Vec3 x = surface.position(p);
     return {part * (x.x() + 1) / 2, (x.y() + 1) / 2};
   }
-  FaceUvs uvs() const {
-    return [this](std::uint32_t face, std::array<Vec2f, 3>& out) {
+  SheetFaces faces() const {
+    SheetFaces sheet;
+    for (std::uint32_t face = 0; face < surface.faceCount(); ++face) {
+      sheet.faces.push_back(face);
+      std::array<Vec2f, 3>& out = sheet.uvs.emplace_back();
       for (std::size_t c = 0; c < 3; ++c) {
         SurfacePoint corner{face, Vec3::Zero()};
         corner.barycentric[static_cast<Eigen::Index>(c)] = 1;
         out[c] = uv(corner).cast<float>();
       }
-      return true;
-    };
+    }
+    return sheet;
   }
   /// Waves that a few texels resolve.
   ColorSource colors() const {
@@ -63,12 +47,12 @@ struct BakeSubject {
   }
 };
 
-TEST(Bake, AnImageShowsTheSurfacesColours) {
+TEST(ColorImage, AnImageShowsTheSurfacesColours) {
   const BakeSubject subject;
-  BakeOptions options;
+  SheetOptions options;
   options.width = 96;
   options.height = 64;
-  const BakedImage image = bakeImage(subject.surface.faceCount(), subject.uvs(), subject.colors(), options);
+  const ColorImage image = drawColors(subject.surface, subject.faces(), subject.colors(), options);
   ASSERT_EQ(image.rgb.size(), 3u * 96 * 64);
   const std::vector<SurfacePoint> points = sampleSurface(subject.surface, 2000, 1);
   std::vector<Vec3f> truth(points.size());
@@ -82,12 +66,12 @@ TEST(Bake, AnImageShowsTheSurfacesColours) {
   }
 }
 
-TEST(Bake, GuttersHaveTheColoursOfTheChartsBesideThem) {
+TEST(ColorImage, GuttersHaveTheColoursOfTheChartsBesideThem) {
   BakeSubject subject;
   subject.part = 0.5;
-  BakeOptions options;
+  SheetOptions options;
   options.width = options.height = 64;
-  const BakedImage image = bakeImage(subject.surface.faceCount(), subject.uvs(), subject.colors(), options);
+  const ColorImage image = drawColors(subject.surface, subject.faces(), subject.colors(), options);
   EXPECT_NEAR(static_cast<double>(image.covered_texels), 64 * 32, 64);
   for (int y = 8; y < 56; ++y) {
     const Vec3f edge = image.at({31.5 / 64, (y + 0.5) / 64}), beside = image.at({33.5 / 64, (y + 0.5) / 64});
@@ -98,11 +82,11 @@ TEST(Bake, GuttersHaveTheColoursOfTheChartsBesideThem) {
     EXPECT_NEAR(image.rgb[i], 0.7 * 255, 1.01);
 }
 
-TEST(Bake, SizesThatCannotBeAreEmpty) {
+TEST(ColorImage, SizesThatCannotBeAreEmpty) {
   const BakeSubject subject;
-  BakeOptions options;
+  SheetOptions options;
   options.width = 0;
-  EXPECT_TRUE(bakeImage(subject.surface.faceCount(), subject.uvs(), subject.colors(), options).rgb.empty());
+  EXPECT_TRUE(drawColors(subject.surface, subject.faces(), subject.colors(), options).rgb.empty());
 }
 
 }  // namespace
