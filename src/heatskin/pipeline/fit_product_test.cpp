@@ -157,6 +157,33 @@ TEST(FitProduct, CancelledAfterTheLastStepStillMakesAProduct) {
   EXPECT_FALSE(outcome->evaluation);
 }
 
+TEST(FitProduct, AFitHasAsManyBitsAsItsQualityNeeds) {
+  // Colours that 60 kernels show, and others at every vertex, which they cannot.
+  Asset noisy = coloredSphere(3);
+  std::uint32_t noise = 1;
+  for (Vec4f& color : noisy.meshes[0].primitives[0].colors) {
+    for (Eigen::Index c = 0; c < 3; ++c) {
+      noise = noise * 1664525u + 1013904223u;
+      color[c] = static_cast<float>(noise >> 31);
+    }
+  }
+  FitJob job = smallJob();
+  job.evaluation.surface_samples = 20'000;
+  std::vector<int> coarser;
+  for (const Asset& asset : {coloredSphere(3), noisy}) {
+    const auto opened = openAssetToFit(asset, Method::kLocal, quietly());
+    ASSERT_TRUE(opened) << opened.error().message;
+    const auto outcome = fitProduct(*opened, job);
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    coarser.push_back(outcome->stored->product.rounding.coarser);
+    // Twice what is allowed at the points that decide: these are others.
+    if (coarser.back() > 0) {
+      EXPECT_LT(outcome->quantisation_loss_db, 0.03);
+    }
+  }
+  EXPECT_LT(coarser[0], coarser[1]);
+}
+
 TEST(FitProduct, RefusalsHaveCodes) {
   const TemporaryFolder folder;
   FitJob job = smallJob();

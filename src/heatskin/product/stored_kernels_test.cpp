@@ -1,9 +1,13 @@
 // How precisely kernels come back: steps of the codes, lengths, channels.
 
+#include "heatskin/product/stored_kernels.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -14,6 +18,7 @@
 #include "heatskin/io/gltf_reader.h"
 #include "heatskin/product/product.h"
 #include "heatskin/product/product_extension.h"
+#include "heatskin/product/product_writer.h"
 #include "heatskin/product/quantize.h"
 #include "heatskin/product/source_triangles.h"
 #include "heatskin/product/test_fitted.h"
@@ -146,6 +151,43 @@ TEST(Product, PositionsAreFinerWhereTrianglesAreLargeForTheirKernels) {
   EXPECT_EQ(bitsOf(assetOf(cube(4)), 0.5f), coarse - 1);
   EXPECT_EQ(bitsOf(assetOf(cube(2)), 0.25f), coarse + 1);
   EXPECT_EQ(bitsOf(assetOf(cube(2)), 0x1p-10f), 16) << "the finest there is";
+}
+
+TEST(Product, CoarserCodesTakeLessRoomAndStayWhenTheyAreWrittenAgain) {
+  for (const std::string_view method : {"local", "spectral"}) {
+    const Fitted f = fittedWith(method, assetOf(bumpySphere(2, 0.2, 1)), 300);
+    std::size_t before = std::numeric_limits<std::size_t>::max();
+    for (int coarser = 0; coarser <= kMostCoarser; ++coarser) {
+      const auto write = [&](const Asset& asset, std::shared_ptr<const Surface> surface,
+                             const KernelSet& kernels, const Rounding& rounding) {
+        const auto writer = ProductWriter::create(asset, std::move(surface), true, kernels, f.options, kInfo,
+                                                  ProductFile(Fallback::kPlain), rounding);
+        return writer ? *writer->finishPlain() : std::vector<std::uint8_t>();
+      };
+      const auto product = decoded(write(f.asset, f.surface, f.kernels, {0, coarser}));
+      ASSERT_TRUE(product) << product.error().message;
+      EXPECT_EQ(product->rounding.coarser, coarser);
+      EXPECT_LT(product->model_bytes, before);
+      before = product->model_bytes;
+      const auto again =
+          decoded(write(product->asset, product->surface, product->kernels, product->rounding));
+      ASSERT_TRUE(again) << again.error().message;
+      EXPECT_EQ(again->kernels.sharpnesses, product->kernels.sharpnesses);
+      EXPECT_EQ(again->kernels.angles, product->kernels.angles);
+      EXPECT_EQ(again->kernels.channels.values, product->kernels.channels.values);
+      EXPECT_EQ(again->model_bytes, product->model_bytes);
+      // What it takes on its own is finer, and would move them.
+      if (coarser > 0) {
+        const auto finer = decoded(write(product->asset, product->surface, product->kernels, {}));
+        ASSERT_TRUE(finer) << finer.error().message;
+        EXPECT_NE(finer->kernels.channels.values, product->kernels.channels.values);
+      }
+      // The same without a file.
+      const KernelSet rounded = *roundedKernels(f.kernels, f.asset, *f.surface, f.options, {0, coarser});
+      EXPECT_EQ(rounded.channels.values, product->kernels.channels.values);
+      EXPECT_EQ(rounded.thresholds, product->kernels.thresholds);
+    }
+  }
 }
 
 TEST(Product, LengthsOfOneStayExact) {
