@@ -32,12 +32,12 @@
 #include "heatskin/pipeline/fallback_texture.h"
 #include "heatskin/pipeline/fit_files.h"
 #include "heatskin/pipeline/pipeline.h"
+#include "heatskin/pipeline/sufficient_rounding.h"
 #include "heatskin/product/asset_constants.h"
 #include "heatskin/product/file_contents.h"
 #include "heatskin/product/product.h"
 #include "heatskin/product/product_writer.h"
 #include "heatskin/product/stored_kernels.h"
-#include "heatskin/surface/sampling.h"
 #include "heatskin/training/value_solve.h"
 #include "heatskin/version.h"
 
@@ -288,56 +288,6 @@ bool asReadersBuild(const LoadedAsset& asset, Method method) {
          asset.surface_options.normalise == wanted.normalise;
 }
 
-/// The coarsest rounding that costs no group of channels more than 0.015 dB. A fit of 30 dB needs fewer bits
-/// than one of 45 dB to be shown as it is.
-Result<Rounding> sufficientRounding(const LoadedAsset& asset, const FitJob& job, const FitOutcome& outcome,
-                                    bool variants) {
-  constexpr std::size_t kPoints = 1 << 16;
-  constexpr double kLost = 0.0035;  // of the squared error
-  constexpr std::uint64_t kSeed = 0x726f756e64;
-  const EvaluatorOptions evaluator = outcome.config.evaluator.options();
-  const AppearanceTarget target(asset.appearance, outcome.config.train.filter, job.layout);
-  const ConstantFaces constants = constantFaces(asset.appearance, job.layout, variants);
-  const std::vector<SurfacePoint> points = sampleSurface(*asset.surface, kPoints, kSeed);
-  const std::size_t channels = job.layout.size();
-  std::vector<float> wanted(points.size() * channels), exact(wanted.size()), rounded(wanted.size());
-  std::vector<float> seen(points.size(), 1.0f);
-  target.values(points, wanted);
-  if (target.hasAlpha()) target.visibilities(points, seen);
-  const auto evaluate = [&](const KernelSet& kernels, std::vector<float>& out) -> Result<void> {
-    auto texture =
-        KernelTexture::withEvaluator(asset.surface, kernels, evaluator, outcome.fit.evaluator, constants);
-    if (!texture) return texture.error();
-    texture->values(points, out);
-    return {};
-  };
-  const auto squares = [&](const ChannelGroup& group, const std::vector<float>& a,
-                           const std::vector<float>& b) {
-    double sum = 0;
-    for (std::size_t i = 0; i < points.size(); ++i) {
-      for (std::size_t c = group.first; c < group.first + group.count; ++c) {
-        const auto difference = static_cast<double>(a[i * channels + c] - b[i * channels + c]);
-        sum += (group.everywhere ? 1.0 : static_cast<double>(seen[i])) * difference * difference;
-      }
-    }
-    return sum;
-  };
-  if (auto done = evaluate(outcome.fit.kernels, exact); !done) return done.error();
-  for (Rounding rounding{0, kMostCoarser}; rounding.coarser > 0; --rounding.coarser) {
-    const auto kernels =
-        roundedKernels(outcome.fit.kernels, asset.asset, *asset.surface, evaluator, rounding);
-    if (!kernels) return kernels.error();
-    if (!evaluate(*kernels, rounded)) continue;  // rounded like this they would be too much work
-    const auto groups = job.layout.groups();
-    if (std::all_of(groups.begin(), groups.end(), [&](const ChannelGroup& group) {
-          return squares(group, rounded, exact) <= kLost * squares(group, exact, wanted);
-        })) {
-      return rounding;
-    }
-  }
-  return Rounding();
-}
-
 }  // namespace
 
 Result<ChannelLayout> fitChannels(const LoadedAsset& asset, std::span<const std::string> names, Filter filter,
@@ -458,7 +408,7 @@ Result<FitOutcome> fitProduct(const LoadedAsset& asset, const FitJob& job) {
     exact_psnr = *psnr;
   }
 
-  const auto rounding = sufficientRounding(asset, job, outcome, !looks.empty());
+  const auto rounding = sufficientRounding(asset, outcome.config, outcome.fit, !looks.empty());
   if (!rounding) return rounding.error();
 
   // All steps are done: a wish to stop no longer keeps them from becoming a product.
